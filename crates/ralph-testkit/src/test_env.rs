@@ -198,6 +198,35 @@ pub struct Finished {
     pub stderr: String,
 }
 
+impl Finished {
+    /// Checks that the command succeeded, and that its output contains these texts in this order, first those of
+    /// standard output.
+    #[track_caller]
+    pub fn printed(&self, texts: &[&str]) {
+        assert_eq!(self.code, Some(0), "{self}");
+        self.contains(&format!("{}{}", self.stdout, self.stderr), texts);
+    }
+
+    /// Checks that the command failed with this exit code and printed no data, and that its messages contain these
+    /// texts in this order.
+    #[track_caller]
+    pub fn refused(&self, code: i32, texts: &[&str]) {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{self}");
+        self.contains(&self.stderr, texts);
+    }
+
+    #[track_caller]
+    fn contains(&self, output: &str, texts: &[&str]) {
+        let mut rest = output;
+        for text in texts {
+            let Some((_, after)) = rest.split_once(text) else {
+                panic!("{text:?} is missing or out of order in\n{self}");
+            };
+            rest = after;
+        }
+    }
+}
+
 impl Invocation {
     /// Sets a variable; `ralph` treats an empty value as unset.
     #[must_use]

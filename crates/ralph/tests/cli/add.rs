@@ -7,11 +7,11 @@ use crate::{MEMORIES, SAMPLE, add, env, ids, json, names, sample};
 #[test]
 fn first_note_creates_the_file() {
     let env = env();
-    assert_snapshot!(env.ralph(["memory", "add", "uses barrel exports"]).run(), @"
-    exit 0
-    --- stdout
-    Memory stored: mem-1737372000-910a
-    ");
+    let stored = env.ralph(["memory", "add", "uses barrel exports"]).run();
+    assert_eq!(
+        stored.to_string(),
+        "exit 0\n--- stdout\nMemory stored: mem-1737372000-910a\n"
+    );
     assert_snapshot!(env.read(MEMORIES), @"
     # Memories
 
@@ -47,26 +47,19 @@ fn first_note_creates_the_file() {
 #[test]
 fn all_flags_are_stored() {
     let env = sample();
-    let stored = env
-        .ralph([
-            "memory",
-            "add",
-            "we use pnpm now",
-            "-t",
-            "decision",
-            "--tags",
-            " build, pnpm ,,build",
-            "--supersedes",
-            "mem-17000",
-            "--reason",
-            "50% faster; see #12 --> wiki",
-        ])
-        .run();
-    assert_snapshot!(stored, @"
-    exit 0
-    --- stdout
-    Memory stored: mem-1737372000-910a
-    ");
+    env.ok([
+        "memory",
+        "add",
+        "we use pnpm now",
+        "-t",
+        "decision",
+        "--tags",
+        " build, pnpm ,,build",
+        "--supersedes",
+        "mem-17000",
+        "--reason",
+        "50% faster; see #12 --> wiki",
+    ]);
     let entry = "\n### mem-1737372000-910a\n> we use pnpm now\n<!-- tags: build, pnpm | created: 2025-01-20 -->\n\
                  <!-- ralph: reason=50%25 faster%3B see #12 --%3E wiki; supersedes=mem-1700000000-c3d4 -->\n";
     let before = "created: 2023-11-14 -->\n";
@@ -76,54 +69,18 @@ fn all_flags_are_stored() {
 #[test]
 fn each_kind_goes_to_the_end_of_its_section() {
     let env = sample();
-    for kind in ["pattern", "decision", "fix", "context"] {
+    let mut expected = SAMPLE.to_owned();
+    for (kind, id, last) in [
+        ("pattern", "910a", "created: 2025-01-20 -->\n"),
+        ("decision", "beeb", "created: 2023-11-14 -->\n"),
+        ("fix", "f893", "created: 2025-01-19 -->\n"),
+        ("context", "71c1", "team Falcon.\n"),
+    ] {
         env.ok(["memory", "add", kind, "--type", kind]);
+        let entry = format!("\n### mem-1737372000-{id}\n> {kind}\n<!-- tags:  | created: 2025-01-20 -->\n");
+        expected = expected.replace(last, &format!("{last}{entry}"));
     }
-    assert_snapshot!(env.read(MEMORIES), @"
-    # Memories
-
-    Read me first: this file is ours.
-
-    ## Patterns
-
-    ### mem-1737372000-a1b2
-    > Handlers return { success, data }.
-    > Errors too.
-    <!-- tags: api, http | created: 2025-01-20 -->
-
-    ### mem-1737372000-910a
-    > pattern
-    <!-- tags:  | created: 2025-01-20 -->
-
-    ## Decisions
-
-    ### mem-1700000000-c3d4
-    > Chose SQLite for events: one file, no server
-    <!-- tags: storage, database | created: 2023-11-14 -->
-
-    ### mem-1737372000-beeb
-    > decision
-    <!-- tags:  | created: 2025-01-20 -->
-
-    ## Fixes
-
-    ### mem-1737300000-e5f6
-    > ECONNREFUSED on port 5432: the database is down
-    <!-- tags: docker, Database | created: 2025-01-19 -->
-
-    ### mem-1737372000-f893
-    > fix
-    <!-- tags:  | created: 2025-01-20 -->
-
-    ## Context
-
-    ### mem-1736000000-g7h8
-    > The billing service belongs to team Falcon.
-
-    ### mem-1737372000-71c1
-    > context
-    <!-- tags:  | created: 2025-01-20 -->
-    ");
+    assert_eq!(env.read(MEMORIES), expected);
 }
 
 #[test]
@@ -145,68 +102,49 @@ fn identical_text_is_stored_once() {
 #[test]
 fn result_has_four_formats() {
     let env = env();
-    let formats = ["table", "json", "markdown", "quiet"];
-    let printed: Vec<String> = formats
-        .iter()
-        .map(|format| {
-            let text = format!("a\n{format}");
-            env.ok(["memory", "add", &text, "--tags", "x,y", "--format", format])
+    let printed = |format: &str| {
+        let text = format!("a\n{format}");
+        env.ok(["memory", "add", &text, "--tags", "x,y", "--format", format])
+    };
+    assert_eq!(printed("table"), "Memory stored: mem-1737372000-910a\n");
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&printed("json")).unwrap(),
+        serde_json::json!({
+            "id": "mem-1737372000-beeb", "memory_type": "pattern", "content": "a\njson", "tags": ["x", "y"],
+            "created": "2025-01-20",
         })
-        .collect();
-    assert_snapshot!(printed.join("---\n"), @r#"
-    Memory stored: mem-1737372000-910a
-    ---
-    {
-      "id": "mem-1737372000-beeb",
-      "memory_type": "pattern",
-      "content": "a\njson",
-      "tags": [
-        "x",
-        "y"
-      ],
-      "created": "2025-01-20"
-    }
-    ---
-    ### mem-1737372000-f893
-    > a
-    > markdown
-    <!-- tags: x, y | created: 2025-01-20 -->
-    ---
-    mem-1737372000-71c1
-    "#);
+    );
+    assert_eq!(
+        printed("markdown"),
+        "### mem-1737372000-f893\n> a\n> markdown\n<!-- tags: x, y | created: 2025-01-20 -->\n"
+    );
+    assert_eq!(printed("quiet"), "mem-1737372000-71c1\n");
     assert_eq!(
         json(&env, &["memory", "add", "c", "--json"])["id"],
         "mem-1737372000-71bb"
     );
-    assert_snapshot!(env.ralph(["memory", "add", "d", "--json", "--format", "quiet"]).run(), @"
-    exit 2
-    --- stderr
-    error: the argument '--json' cannot be used with '--format <FORMAT>'
-
-    Usage: ralph memory add --json <CONTENT>
-
-    For more information, try '--help'.
-    ");
+    let both = env.ralph(["memory", "add", "d", "--json", "--format", "quiet"]).run();
+    both.refused(2, &["'--json' cannot be used with '--format"]);
 }
 
 #[test]
-fn text_is_read_from_standard_input() {
+fn text_from_standard_input_gets_lf_line_breaks() {
     let env = env();
-    let stored = env
-        .ralph(["memory", "add", "-", "-t", "fix", "--json"])
-        .input("first\n\n  third\n")
-        .run();
-    assert_snapshot!(stored, @r#"
-    exit 0
-    --- stdout
-    {
-      "id": "mem-1737372000-910a",
-      "memory_type": "fix",
-      "content": "first\n\n  third",
-      "tags": [],
-      "created": "2025-01-20"
+    for (input, content, message) in [
+        ("first\n\n  third\n", "first\n\n  third", ""),
+        ("a\r\nb\rc", "a\nb\nc", "Converted line breaks to LF.\n"),
+    ] {
+        let stored = env
+            .ralph(["memory", "add", "-", "-t", "fix", "--json"])
+            .input(input)
+            .run();
+        assert_eq!((stored.code, stored.stderr.as_str()), (Some(0), message), "{stored}");
+        let memory: serde_json::Value = serde_json::from_str(&stored.stdout).unwrap();
+        assert_eq!(
+            (&memory["memory_type"], &memory["content"]),
+            (&"fix".into(), &content.into())
+        );
     }
-    "#);
 }
 
 #[test]
@@ -217,34 +155,11 @@ fn text_may_start_with_a_dash_but_not_be_a_flag() {
     let list = json(&env, &["memory", "list", "--json"]);
     assert_eq!(list[0]["content"], "- a bullet");
     assert_eq!(list[1]["content"], "--locked is needed");
-    assert_snapshot!(env.ralph(["memory", "add", "--lcoked"]).run(), @"
-    exit 2
-    --- stderr
-    Error: unexpected argument '--lcoked'
-    Hint: to pass it as text, use `-- --lcoked`
-    ");
+    let misspelled = env.ralph(["memory", "add", "--lcoked"]).run();
+    misspelled.refused(2, &["'--lcoked'", "-- --lcoked"]);
     assert_eq!(json(&env, &["memory", "list", "--json"]), list, "nothing was stored");
     env.ok(["memory", "add", "-t", "fix", "--", "--lcoked"]);
     assert_eq!(json(&env, &["memory", "list", "--json"])[2]["content"], "--lcoked");
-}
-
-#[test]
-fn line_breaks_are_converted_with_a_message() {
-    let env = env();
-    let stored = env.ralph(["memory", "add", "-", "--json"]).input("a\r\nb\rc").run();
-    assert_snapshot!(stored, @r#"
-    exit 0
-    --- stdout
-    {
-      "id": "mem-1737372000-910a",
-      "memory_type": "pattern",
-      "content": "a\nb\nc",
-      "tags": [],
-      "created": "2025-01-20"
-    }
-    --- stderr
-    Converted line breaks to LF.
-    "#);
 }
 
 #[test]
@@ -272,12 +187,14 @@ fn superseded_note_is_listed_but_not_injected() {
 fn superseded_note_must_exist() {
     let env = env();
     let refused = env.ralph(["memory", "add", "x", "--supersedes", "mem-17"]).run();
-    assert_snapshot!(refused, @"
-    exit 1
-    --- stderr
-    Error: Memory not found: mem-17
-    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
-    ");
+    refused.refused(
+        1,
+        &[
+            "Memory not found: mem-17\n",
+            "ralph memory list",
+            "ralph memory restore --list",
+        ],
+    );
     assert_eq!(names(&env), [""; 0], "no files created");
     env.write(MEMORIES, SAMPLE);
     assert_eq!(
@@ -317,15 +234,16 @@ fn likely_secrets_need_allow_secret() {
     for (secret, kind) in &secrets {
         let text = format!("the key\nis {secret}");
         let refused = env.ralph(["memory", "add", "-"]).input(text.clone()).run();
-        let expected = format!(
-            "Error: line 2 of the text looks like a secret ({kind}); nothing was stored\n\
-             Hint: remove it, or pass --allow-secret if it is not a secret\n"
-        );
-        assert_eq!((refused.code, refused.stderr), (Some(2), expected), "{kind}");
+        refused.refused(2, &["line 2", &format!("({kind})"), "--allow-secret"]);
+        assert!(!refused.stderr.contains(secret), "{kind}");
         let by_reason = env.ralph(["memory", "add", "fine", "--reason", &text]).run();
         assert_eq!(by_reason.code, Some(2), "{kind} in a reason");
         assert_eq!(names(&env), [""; 0], "no files created");
     }
+    let token = &secrets[0].0;
+    let by_tag = env.ralph(["memory", "add", "x", "--tags", token]).run();
+    by_tag.refused(2, &["GitHub token"]);
+    env.ok(["memory", "add", "x", "--tags", token, "--allow-secret"]);
     for (secret, _) in &secrets {
         let stored = env
             .ralph(["memory", "add", "-", "--allow-secret", "--json"])
@@ -341,30 +259,20 @@ fn likely_secrets_need_allow_secret() {
 fn foreign_database_is_not_changed() {
     let env = env();
     env.write(crate::DATABASE, crate::foreign_database());
-    assert_snapshot!(env.ralph(["memory", "add", "kept all the same"]).run(), @"
-    exit 0
-    --- stdout
-    Memory stored: mem-1737372000-910a
-    --- stderr
-    Warning: The note was saved, but its history was not recorded: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone.
-    Hint: If it belongs to RefoundAI's ralph, run `ralph import refound`; otherwise move it away.
-    ");
-    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
-    exit 0
-    --- stdout
-    ID                   TYPE     CREATED     TAGS  MEMORY
-    mem-1737372000-910a  pattern  2025-01-20        kept all the same
-
-    Showing 1 memory
-    ");
+    let added = env.ralph(["memory", "add", "kept all the same"]).run();
+    added.printed(&[
+        "Memory stored: mem-1737372000-910a\n",
+        "history was not recorded",
+        "progress.db belongs to another tool",
+        "ralph import refound",
+    ]);
+    let listed = json(&env, &["memory", "list", "--json"]);
+    assert_eq!(listed[0]["content"], "kept all the same");
     let id = ids(&env, &["memory", "list"]).remove(0);
     env.ok(["memory", "edit", &id, "--content", "changed"]);
     env.ok(["memory", "delete", &id]);
-    assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
-    exit 1
-    --- stderr
-    Error: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone
-    ");
+    let refused = env.ralph(["memory", "restore", "--list"]).run();
+    refused.refused(1, &["progress.db belongs to another tool"]);
     let inside: Vec<_> = env
         .tree()
         .into_iter()

@@ -1,17 +1,15 @@
 //! `ralph memory delete`.
 
-use insta::assert_snapshot;
-
 use crate::{MEMORIES, SAMPLE, add, env, ids, json, names, sample};
 
 #[test]
 fn delete_removes_only_the_entry() {
     let env = sample();
-    assert_snapshot!(env.ralph(["memory", "delete", "mem-1737372000-a1b2"]).run(), @"
-    exit 0
-    --- stdout
-    Memory deleted: mem-1737372000-a1b2
-    ");
+    let deleted = env.ralph(["memory", "delete", "mem-1737372000-a1b2"]).run();
+    assert_eq!(
+        deleted.to_string(),
+        "exit 0\n--- stdout\nMemory deleted: mem-1737372000-a1b2\n"
+    );
     let entry = "\n### mem-1737372000-a1b2\n> Handlers return { success, data }.\n> Errors too.\n\
                  <!-- tags: api, http | created: 2025-01-20 -->\n";
     assert!(SAMPLE.contains(entry));
@@ -30,12 +28,8 @@ fn several_ids_and_prefixes_are_deleted() {
             "mem-1700000000-c3d4",
         ])
         .run();
-    assert_snapshot!(deleted, @"
-    exit 0
-    --- stdout
-    Memory deleted: mem-1737372000-a1b2
-    Memory deleted: mem-1700000000-c3d4
-    ");
+    deleted.printed(&["deleted: mem-1737372000-a1b2\n", "deleted: mem-1700000000-c3d4\n"]);
+    assert_eq!(deleted.stdout.lines().count(), 2, "each is deleted once");
     assert_eq!(
         ids(&env, &["memory", "list"]),
         ["mem-1736000000-g7h8", "mem-1737300000-e5f6"]
@@ -48,40 +42,31 @@ fn one_unknown_id_deletes_nothing() {
     let refused = env
         .ralph(["memory", "delete", "mem-1737372000-a1b2", "mem-1737372000-ffff"])
         .run();
-    assert_snapshot!(refused, @"
-    exit 1
-    --- stderr
-    Error: Memory not found: mem-1737372000-ffff
-    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
-    ");
-    assert_snapshot!(env.ralph(["memory", "delete", "mem-17373"]).run(), @"
-    exit 1
-    --- stderr
-    Error: mem-17373 matches 2 ids: mem-1737372000-a1b2, mem-1737300000-e5f6
-    Hint: use a longer prefix of the id
-    ");
-    assert_snapshot!(env.ralph(["memory", "delete"]).run(), @"
-    exit 2
-    --- stderr
-    error: the following required arguments were not provided:
-      <ID>...
-
-    Usage: ralph memory delete <ID>...
-
-    For more information, try '--help'.
-    ");
+    refused.refused(
+        1,
+        &[
+            "Error: Memory not found: mem-1737372000-ffff\n",
+            "ralph memory list",
+            "ralph memory restore --list",
+        ],
+    );
+    let several = env.ralph(["memory", "delete", "mem-17373"]).run();
+    several.refused(
+        1,
+        &[
+            "mem-17373 matches 2 ids: mem-1737372000-a1b2, mem-1737300000-e5f6",
+            "longer prefix",
+        ],
+    );
+    env.ralph(["memory", "delete"]).run().refused(2, &["<ID>"]);
     assert_eq!(env.read(MEMORIES), SAMPLE);
 }
 
 #[test]
 fn delete_in_an_empty_project_creates_nothing() {
     let env = env();
-    assert_snapshot!(env.ralph(["memory", "delete", "mem-1737372000-a1b2"]).run(), @"
-    exit 1
-    --- stderr
-    Error: Memory not found: mem-1737372000-a1b2
-    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
-    ");
+    let refused = env.ralph(["memory", "delete", "mem-1737372000-a1b2"]).run();
+    refused.refused(1, &["not found: mem-1737372000-a1b2"]);
     assert_eq!(names(&env), [""; 0]);
 }
 

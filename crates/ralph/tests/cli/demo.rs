@@ -6,7 +6,6 @@ use std::process::Output;
 use std::sync::mpsc;
 use std::thread;
 
-use insta::assert_snapshot;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{MEMORIES, SAMPLE, env, names, sample};
@@ -174,16 +173,21 @@ fn own_agent_needs_confirmation() {
     env.write("agent.sh", include_str!("../../src/commands/demo/project/agent.sh"));
     let agent = format!("sh {}", env.path("agent.sh").display());
     let refused = env.ralph(["demo", "--agent", "my-agent"]).run();
-    assert_snapshot!(refused, @"
-    exit 2
-    --- stdout
-    Five small tasks, done twice by `my-agent`, with memory and without: at least
-    10 sessions on your account. ralph does not know what they cost. Each of the
-    two runs stops at 15 iterations, and at $1.00 if the agent reports its cost.
-    It works in a temporary folder, with your settings.
-    --- stderr
-    Error: cannot ask for confirmation here; pass `--yes` to start your agent
-    ");
+    assert_eq!(refused.code, Some(2), "{refused}");
+    for text in [
+        "`my-agent`",
+        "10 sessions on your account",
+        "stops at 15 iterations",
+        "$1.00",
+    ] {
+        assert!(refused.stdout.contains(text), "{text}: {refused}");
+    }
+    assert!(
+        refused
+            .stderr
+            .contains("cannot ask for confirmation here; pass `--yes`"),
+        "{refused}"
+    );
     assert_eq!(env.left_behind(), [""; 0]);
     let demo = env.ralph(["demo", "--agent", &agent, "--yes"]).run();
     assert_eq!(demo.code, Some(0), "{demo}");
@@ -289,9 +293,8 @@ fn failed_demo_reports_why_and_leaves_nothing_behind() {
     // Without a shell there is no gate.
     let env = env();
     let demo = env.ralph(["demo"]).env("PATH", env.beside("home")).run();
-    assert_eq!(demo.code, Some(1), "{demo}");
-    assert_snapshot!(demo.stderr, @r"
-    Error: cannot run the demo with sh: No such file or directory (os error 2)
-    ");
+    assert_eq!((demo.code, demo.stderr.lines().count()), (Some(1), 1), "{demo}");
+    let error = "Error: cannot run the demo with sh: No such file or directory";
+    assert!(demo.stderr.starts_with(error), "{demo}");
     assert_eq!(env.left_behind(), [""; 0]);
 }

@@ -1,6 +1,5 @@
 //! `ralph memory edit`, with flags and in an editor that is a shell script.
 
-use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
 
 use crate::{MEMORIES, SAMPLE, add, env, json, names, sample};
@@ -19,11 +18,10 @@ fn editor(env: &TestEnv, lines: &str) -> String {
 #[test]
 fn flags_change_what_they_name() {
     let env = sample();
-    assert_snapshot!(env.ralph(["memory", "edit", "mem-17373720", "--content", "new\n\ntext"]).run(), @"
-    exit 0
-    --- stdout
-    Memory updated: mem-1737372000-a1b2
-    ");
+    assert_eq!(
+        env.ok(["memory", "edit", "mem-17373720", "--content", "new\n\ntext"]),
+        format!("Memory updated: {ID}\n")
+    );
     assert_eq!(
         env.read(MEMORIES),
         SAMPLE.replace(
@@ -31,21 +29,16 @@ fn flags_change_what_they_name() {
             "> new\n>\n> text\n"
         )
     );
-    let changed = env.ralph(["memory", "edit", ID, "--tags", "a, b", "--json"]).run();
-    assert_snapshot!(changed, @r#"
-    exit 0
-    --- stdout
-    {
-      "id": "mem-1737372000-a1b2",
-      "memory_type": "pattern",
-      "content": "new\n\ntext",
-      "tags": [
-        "a",
-        "b"
-      ],
-      "created": "2025-01-20"
-    }
-    "#);
+    assert_eq!(
+        json(&env, &["memory", "edit", ID, "--tags", "a, b", "--json"]),
+        serde_json::json!({
+            "id": ID,
+            "memory_type": "pattern",
+            "content": "new\n\ntext",
+            "tags": ["a", "b"],
+            "created": "2025-01-20",
+        })
+    );
     env.ok(["memory", "edit", ID, "--tags", ""]);
     env.ok(["memory", "edit", ID, "-t", "fix"]);
     let moved = json(&env, &["memory", "show", ID, "--json"]);
@@ -63,27 +56,19 @@ fn text_is_read_from_standard_input() {
         .ralph(["memory", "edit", ID, "--content", "-", "--format", "markdown"])
         .input("from a\r\npipe")
         .run();
-    assert_snapshot!(changed, @"
-    exit 0
-    --- stdout
-    ### mem-1737372000-a1b2
-    > from a
-    > pipe
-    <!-- tags: api, http | created: 2025-01-20 -->
-    --- stderr
-    Converted line breaks to LF.
-    ");
+    changed.printed(&[
+        "### mem-1737372000-a1b2\n> from a\n> pipe\n<!-- tags: api, http | created: 2025-01-20 -->\n",
+        "Converted line breaks to LF.\n",
+    ]);
 }
 
 #[test]
 fn editor_gets_the_text_and_its_result_is_stored() {
     let env = sample();
     let editor = editor(&env, "cp \"$1\" seen.txt; printf 'edited\\n\\n  by hand\\n' > \"$1\"");
-    assert_snapshot!(env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run(), @"
-    exit 0
-    --- stdout
-    Memory updated: mem-1737372000-a1b2
-    ");
+    let edited = env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run();
+    edited.printed(&["Memory updated: mem-1737372000-a1b2\n"]);
+    assert_eq!(edited.stderr, "");
     assert_eq!(
         env.read("seen.txt"),
         "Handlers return { success, data }.\nErrors too.\n"
@@ -114,11 +99,7 @@ fn failing_editor_changes_nothing() {
     let env = sample();
     let editor = editor(&env, "exit 3");
     let failed = env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run();
-    assert_snapshot!(failed, @r#"
-    exit 1
-    --- stderr
-    Error: the editor "sh [TMP]/editor.sh" failed with exit status: 3
-    "#);
+    failed.refused(1, &["the editor \"sh [TMP]/editor.sh\" failed with exit status: 3"]);
     assert_eq!(env.read(MEMORIES), SAMPLE);
     let missing = env.ralph(["memory", "edit", ID]).env("EDITOR", "no-such-editor").run();
     assert_eq!(missing.code, Some(1), "{missing}");
@@ -128,12 +109,8 @@ fn failing_editor_changes_nothing() {
 #[test]
 fn no_editor_without_terminal_or_variable() {
     let env = sample();
-    assert_snapshot!(env.ralph(["memory", "edit", ID]).run(), @"
-    exit 1
-    --- stderr
-    Error: no terminal for an editor, and EDITOR is not set
-    Hint: pass the new text with --content TEXT, or set EDITOR
-    ");
+    let refused = env.ralph(["memory", "edit", ID]).run();
+    refused.refused(1, &["EDITOR is not set", "--content TEXT"]);
     assert_eq!(env.read(MEMORIES), SAMPLE);
 }
 
@@ -142,18 +119,10 @@ fn a_blank_text_is_refused() {
     let env = sample();
     let emptied = env
         .ralph(["memory", "edit", ID])
-        .env("EDITOR", editor(&env, ": > \"$1\""))
-        .run();
-    assert_snapshot!(emptied, @"
-    exit 2
-    --- stderr
-    Error: the text is blank
-    ");
-    assert_snapshot!(env.ralph(["memory", "edit", ID, "--content", " \n"]).run(), @"
-    exit 2
-    --- stderr
-    Error: the text is blank
-    ");
+        .env("EDITOR", editor(&env, ": > \"$1\""));
+    for blank in [emptied, env.ralph(["memory", "edit", ID, "--content", " \n"])] {
+        blank.run().refused(2, &["the text is blank"]);
+    }
     assert_eq!(env.read(MEMORIES), SAMPLE);
     assert_eq!(env.left_behind(), [""; 0], "nothing was saved");
 }
@@ -187,13 +156,11 @@ fn text_of_failed_editor_is_kept() {
 fn line_breaks_are_converted_only_in_changed_text() {
     let env = sample();
     let editor = editor(&env, "printf 'one\\r\\ntwo\\r\\n' > \"$1\"");
-    assert_snapshot!(env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run(), @"
-    exit 0
-    --- stdout
-    Memory updated: mem-1737372000-a1b2
-    --- stderr
-    Converted line breaks to LF.
-    ");
+    let edited = env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run();
+    edited.printed(&[
+        "Memory updated: mem-1737372000-a1b2\n",
+        "Converted line breaks to LF.\n",
+    ]);
     assert!(env.read(MEMORIES).contains("> one\n> two\n"));
     env.write(MEMORIES, "## Fixes\n### mem-1737372000-a1b2\n> one\rtwo\n");
     let unchanged = env.ralph(["memory", "edit", ID]).env("EDITOR", "true").run();
@@ -205,44 +172,32 @@ fn line_breaks_are_converted_only_in_changed_text() {
 }
 
 #[test]
-fn concurrent_edit_is_not_overwritten() {
-    let env = sample();
-    let script = format!("\"$RALPH\" memory edit {ID} --content theirs >&2; echo mine > \"$1\"");
-    let ended = env
-        .ralph(["memory", "edit", ID])
-        .env("EDITOR", editor(&env, &script))
-        .env("RALPH", env!("CARGO_BIN_EXE_ralph"))
-        .run();
-    let (path, text) = kept(&env);
-    assert_eq!(text, b"mine");
-    assert_eq!(
-        ended.to_string(),
-        format!(
-            "exit 1\n--- stderr\nMemory updated: {ID}\nError: {ID} was changed in the meantime\n\
-             Hint: your text was saved to {path}\n"
-        )
-    );
-    assert_eq!(json(&env, &["memory", "show", ID, "--json"])["content"], "theirs");
-}
-
-#[test]
-fn concurrent_deletion_keeps_the_edited_text() {
-    let env = sample();
-    let script = format!("\"$RALPH\" memory delete {ID} >&2; echo mine > \"$1\"");
-    let ended = env
-        .ralph(["memory", "edit", ID])
-        .env("EDITOR", editor(&env, &script))
-        .env("RALPH", env!("CARGO_BIN_EXE_ralph"))
-        .run();
-    let (path, text) = kept(&env);
-    assert_eq!(text, b"mine");
-    assert_eq!(
-        ended.to_string(),
-        format!(
-            "exit 1\n--- stderr\nMemory deleted: {ID}\nError: Memory not found: {ID}\n\
-             Hint: your text was saved to {path}\n"
-        )
-    );
+fn concurrent_change_is_not_overwritten_and_the_text_is_kept() {
+    for (change, report, error) in [
+        (
+            "edit --content theirs",
+            "updated",
+            format!("{ID} was changed in the meantime"),
+        ),
+        ("delete", "deleted", format!("Memory not found: {ID}")),
+    ] {
+        let env = sample();
+        let script = format!("\"$RALPH\" memory {change} {ID} >&2; echo mine > \"$1\"");
+        let ended = env
+            .ralph(["memory", "edit", ID])
+            .env("EDITOR", editor(&env, &script))
+            .env("RALPH", env!("CARGO_BIN_EXE_ralph"))
+            .run();
+        let (path, text) = kept(&env);
+        assert_eq!(text, b"mine");
+        assert_eq!(
+            ended.to_string(),
+            format!("exit 1\n--- stderr\nMemory {report}: {ID}\nError: {error}\nHint: your text was saved to {path}\n")
+        );
+        let file = env.read(MEMORIES);
+        assert_eq!(file.contains("> theirs\n"), report == "updated", "{file}");
+        assert!(!file.contains("> mine\n"), "{file}");
+    }
 }
 
 #[test]
@@ -296,42 +251,35 @@ fn secrets_and_invalid_utf8_are_refused_and_kept() {
 #[test]
 fn unknown_note_cannot_be_edited() {
     let env = sample();
-    assert_snapshot!(env.ralph(["memory", "edit", "mem-9", "--tags", "x"]).run(), @"
-    exit 1
-    --- stderr
-    Error: Memory not found: mem-9
-    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
-    ");
+    let unknown = ["Memory not found: mem-9", "`ralph memory restore --list`"];
+    env.ralph(["memory", "edit", "mem-9", "--tags", "x"])
+        .run()
+        .refused(1, &unknown);
     let in_editor = env
         .ralph(["memory", "edit", "mem-9"])
-        .env("EDITOR", "touch opened; true")
-        .run();
-    assert_eq!(in_editor.code, Some(1));
+        .env("EDITOR", "touch opened; true");
+    in_editor.run().refused(1, &unknown);
     assert!(!env.path("opened").exists(), "no editor was opened");
+    let ambiguous = env.ralph(["memory", "edit", "mem-1737", "--tags", "x"]).run();
+    ambiguous.refused(
+        1,
+        &["mem-1737 matches 2 ids", ID, "mem-1737300000-e5f6", "longer prefix"],
+    );
     assert_eq!(env.read(MEMORIES), SAMPLE);
-    assert_snapshot!(env.ralph(["memory", "edit", "mem-1737", "--tags", "x"]).run(), @"
-    exit 1
-    --- stderr
-    Error: mem-1737 matches 2 ids: mem-1737372000-a1b2, mem-1737300000-e5f6
-    Hint: use a longer prefix of the id
-    ");
 }
 
 #[test]
 fn edit_in_an_empty_project_creates_nothing() {
     let env = env();
-    assert_eq!(
-        env.ralph(["memory", "edit", "mem-1", "--tags", "x"]).run().code,
-        Some(1)
-    );
-    assert_eq!(names(&env), [""; 0]);
+    let refused = env.ralph(["memory", "edit", "mem-1", "--tags", "x"]).run();
+    assert_eq!((refused.code, names(&env)), (Some(1), Vec::new()));
 }
 
 #[test]
 fn edit_keeps_metadata() {
     let env = env();
     let old = add(&env, "old");
-    let new = env.ok([
+    let new = [
         "memory",
         "add",
         "new",
@@ -341,26 +289,14 @@ fn edit_keeps_metadata() {
         "why",
         "--format",
         "quiet",
-    ]);
-    env.ok(["memory", "edit", new.trim_end(), "--content", "newer", "-t", "context"]);
-    assert_snapshot!(env.read(MEMORIES), @"
-    # Memories
-
-    ## Patterns
-
-    ### mem-1737372000-910a
-    > old
-    <!-- tags:  | created: 2025-01-20 -->
-
-    ## Decisions
-
-    ## Fixes
-
-    ## Context
-
-    ### mem-1737372000-beeb
-    > newer
-    <!-- tags:  | created: 2025-01-20 -->
-    <!-- ralph: reason=why; supersedes=mem-1737372000-910a -->
-    ");
+    ];
+    let new = env.ok(new);
+    let new = new.trim_end();
+    env.ok(["memory", "edit", new, "--content", "newer", "-t", "context"]);
+    let expected = format!(
+        "## Context\n\n### {new}\n> newer\n<!-- tags:  | created: 2025-01-20 -->\n\
+         <!-- ralph: reason=why; supersedes={old} -->\n"
+    );
+    let file = env.read(MEMORIES);
+    assert!(file.ends_with(&expected), "{file}");
 }

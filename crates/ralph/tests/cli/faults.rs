@@ -156,34 +156,6 @@ fn fault_19_the_file_is_never_rewritten_in_place() {
 }
 
 #[test]
-fn fault_19_no_concurrent_write_is_lost() {
-    let env = env();
-    let writers: Vec<_> = (0..20)
-        .map(|number| {
-            env.ralph(["memory", "add", &format!("note {number}")])
-                .unfixed()
-                .start()
-        })
-        .collect();
-    for writer in writers {
-        let output = writer.wait_with_output().unwrap();
-        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    }
-    let listed = json(&env, &["memory", "list", "--json"]);
-    let mut found: Vec<&str> = listed
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|m| m["content"].as_str())
-        .collect();
-    found.sort_unstable();
-    let mut expected: Vec<String> = (0..20).map(|number| format!("note {number}")).collect();
-    expected.sort();
-    assert_eq!(found, expected);
-    env.ok(["memory", "validate"]);
-}
-
-#[test]
 fn fault_20_budget_is_shared_and_deletes_nothing() {
     let env = env();
     for number in 0..30 {

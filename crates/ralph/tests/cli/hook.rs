@@ -108,27 +108,10 @@ fn the_configuration_applies() {
     };
     let (memory, rule, commands) = ("team Falcon", "Stop the server", "`ralph recall");
     check("", &[memory, rule, commands], &[]);
-    check("[memories]\ninject = \"manual\"\n", &[rule, commands], &[memory]);
     check("[memories]\ninject = \"none\"\n", &[rule], &[memory, commands]);
-    check("[memories]\nenabled = false\n", &[rule], &[memory, commands]);
-    check("[memories]\nskill_injection = false\n", &[memory, rule], &[commands]);
-    check("[guardrails]\nenabled = false\n", &[memory, commands], &[rule]);
     check("[memories]\nbudget = 80\n", &["mem-17", "truncated", rule], &[memory]);
-    check(
-        "[memories.filter]\ntypes = [\"fix\"]\n",
-        &["database is down", rule],
-        &[memory],
-    );
-    check(
-        "[memories.filter]\ntags = [\"storage\"]\n",
-        &["Chose SQLite", rule],
-        &[memory],
-    );
-    check(
-        "[memories.filter]\nrecent = 1\n",
-        &["database is down", rule],
-        &[memory],
-    );
+    let fixes = "[memories.filter]\ntypes = [\"fix\"]\n";
+    check(fixes, &["database is down", rule], &[memory]);
     check("[memories]\nunknown_key = 1\n", &[memory], &[]);
 }
 
@@ -174,13 +157,11 @@ fn failures_are_silent_recorded_and_cleared() {
     let hook = || env.ralph(["hook", "session-start"]).input("{}").run();
     check_trouble(&env, &hook(), ".ralph.toml");
     let _finished = hook();
-    assert_snapshot!(env.read(TROUBLE), @r#"
-    {
-      "last": "2025-01-20T11:20:00Z",
-      "count": 2,
-      "message": ".ralph.toml:1:10: invalid TOML: unclosed table, expected `]`"
-    }
-    "#);
+    let trouble: serde_json::Value = serde_json::from_str(&env.read(TROUBLE)).unwrap();
+    assert_eq!(
+        (&trouble["count"], &trouble["last"]),
+        (&2.into(), &"2025-01-20T11:20:00Z".into())
+    );
     let left: Vec<String> = names(&env)
         .into_iter()
         .filter(|name| name.contains("trouble"))

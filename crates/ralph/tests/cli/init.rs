@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
 use ralph_testkit::scripted::{Script, say, write};
 
-use crate::{DATABASE, MEMORIES, SAMPLE, add, changes, env, foreign_database, names, sample};
+use crate::{DATABASE, MEMORIES, SAMPLE, USER_CONFIG, add, changes, env, foreign_database, names, sample};
 
 #[test]
 fn a_new_project_has_everything() {
@@ -19,22 +19,25 @@ fn a_new_project_has_everything() {
     Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
     Next   ralph run "what the agent should do"
     "#);
-    assert_snapshot!(names(&env).join("\n"), @"
-    .agent/
-    .agent/guardrails.md
-    .agent/guardrails.md.lock
-    .agent/memories.md
-    .agent/memories.md.lock
-    .gitignore
-    .ralph.toml
-    .ralph/
-    .ralph/features/
-    .ralph/knowledge/
-    .ralph/progress.db
-    .ralph/progress.db-shm
-    .ralph/progress.db-wal
-    .ralph/progress.db.lock
-    ");
+    assert_eq!(
+        names(&env),
+        [
+            ".agent/",
+            ".agent/guardrails.md",
+            ".agent/guardrails.md.lock",
+            ".agent/memories.md",
+            ".agent/memories.md.lock",
+            ".gitignore",
+            ".ralph.toml",
+            ".ralph/",
+            ".ralph/features/",
+            ".ralph/knowledge/",
+            ".ralph/progress.db",
+            ".ralph/progress.db-shm",
+            ".ralph/progress.db-wal",
+            ".ralph/progress.db.lock",
+        ]
+    );
     assert_snapshot!(env.read(".gitignore"), @"
     # ralph
     .ralph/progress.db*
@@ -66,42 +69,31 @@ fn a_second_init_changes_nothing() {
     env.ok(["init"]);
     add(&env, "a note");
     let before = env.tree();
-    assert_snapshot!(env.ralph(["init"]).run(), @r#"
-    exit 0
-    --- stdout
-    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
-    Gates  none found; set `[verify] commands` in .ralph.toml
-    Wrote  nothing; everything is in place
-    Next   ralph run "what the agent should do"
-    "#);
+    let again = env.ralph(["init"]).run();
+    again.printed(&["Wrote  nothing; everything is in place\n"]);
+    assert_eq!(again.stderr, "");
     assert_eq!(changes(&before, &env.tree()), [""; 0]);
 }
 
 #[test]
 fn existing_files_are_kept() {
+    let fresh = env();
+    fresh.ok(["init"]);
     let env = sample();
     env.write(".ralph.toml", "# mine\n");
     env.write(".gitignore", "target\r\n/.ralph/runs/\r\nlast");
     let done = env.ralph(["init"]).run();
-    assert_snapshot!(done, @r#"
-    exit 0
-    --- stdout
-    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
-    Gates  none found; set `[verify] commands` in .ralph.toml
-    Wrote  .ralph/, .gitignore, .agent/
-    Next   ralph run "what the agent should do"
-    "#);
+    done.printed(&["Wrote  .ralph/, .gitignore, .agent/\n"]);
+    assert_eq!(done.stderr, "");
     assert_eq!(env.read(MEMORIES), SAMPLE);
     assert_eq!(env.read(".ralph.toml"), "# mine\n");
+    let missing = fresh.read(".gitignore").replace(".ralph/runs/\n", "");
     assert_eq!(
         env.read(".gitignore"),
-        "target\r\n/.ralph/runs/\r\nlast\r\n\r\n# ralph\r\n.ralph/progress.db*\r\n.ralph/index.db*\r\n.ralph/run.lock\r\n\
-         .ralph/*hook-trouble.json*\r\n\
-         .ralph/knowledge/.lock\r\n\
-         .ralph/knowledge/.*ralph-*\r\n\
-         .agent/scratchpad.md\r\n.agent/memories.md.lock\r\n.agent/.memories.md.ralph-*\r\n\
-         .agent/guardrails.md.lock\r\n.agent/.guardrails.md.ralph-*\r\n\
-         .agent/scratchpad.md.bak*\r\n.agent/scratchpad.md.lock\r\n.agent/.scratchpad.md.ralph-*\r\n"
+        format!(
+            "target\r\n/.ralph/runs/\r\nlast\r\n\r\n{}",
+            missing.replace('\n', "\r\n")
+        )
     );
 }
 
@@ -110,18 +102,14 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.write(".gitignore", "target/\n.ralph/\n.agent/*.md\n");
-    assert_snapshot!(env.ralph(["init"]).run(), @r#"
-    exit 0
-    --- stdout
-    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
-    Gates  none found; set `[verify] commands` in .ralph.toml
-    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore, .gitattributes, git config
-    Next   ralph run "what the agent should do"
-    --- stderr
-    Warning: the line ".ralph/" in .gitignore keeps knowledge files out of git, but they should be committed.
-    Warning: the line ".agent/*.md" in .gitignore keeps memories out of git, but they should be committed.
-    Warning: the line ".agent/*.md" in .gitignore keeps guardrails out of git, but they should be committed.
-    "#);
+    let warned = env.ralph(["init"]).run();
+    warned.printed(&[
+        ".gitignore, .gitattributes, git config\n",
+        "\".ralph/\" in .gitignore keeps knowledge files out of git",
+        "\".agent/*.md\" in .gitignore keeps memories out of git",
+        "\".agent/*.md\" in .gitignore keeps guardrails out of git",
+    ]);
+    assert_eq!(warned.stderr.lines().count(), 3, "{warned}");
     env.write(".gitignore", ".agent/*\n!.agent/memories.md\n!.agent/guardrails.md\n");
     assert_eq!(env.ralph(["init"]).run().stderr, "");
 }
@@ -134,10 +122,11 @@ fn an_ignore_line_above_the_project_is_reported() {
     env.write("part/.ralph.toml", "");
     env.write("part/.gitignore", "memories.md\n");
     let done = env.ralph(["init"]).folder(&env.path("part")).run();
-    assert_snapshot!(done.to_string().split_once("--- stderr\n").unwrap().1, @r#"
-    Warning: the line ".ralph/" in [TMP]/project/.gitignore keeps knowledge files out of git, but they should be committed.
-    Warning: the line "memories.md" in .gitignore keeps memories out of git, but they should be committed.
-    "#);
+    done.printed(&[
+        "\".ralph/\" in [TMP]/project/.gitignore keeps knowledge files out of git",
+        "\"memories.md\" in .gitignore keeps memories out of git",
+    ]);
+    assert_eq!(done.stderr.lines().count(), 2, "{done}");
 }
 
 #[test]
@@ -146,41 +135,26 @@ fn old_skills_never_overwrite_new_ones() {
     env.write(".ralph/skills/deploy/SKILL.md", "old deploy");
     env.write(".ralph/skills/test/SKILL.md", "old test");
     env.write(".claude/skills/test/SKILL.md", "new test");
-    assert_snapshot!(env.ralph(["init"]).run(), @r#"
-    exit 0
-    --- stdout
-    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
-    Gates  none found; set `[verify] commands` in .ralph.toml
-    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
-           moved .ralph/skills/deploy to .claude/skills/
-    Next   ralph run "what the agent should do"
-    --- stderr
-    Warning: .ralph/skills/test was not moved: .claude/skills already has that name.
-    "#);
+    let moved = "moved .ralph/skills/deploy to .claude/skills/\n";
+    let kept = "Warning: .ralph/skills/test was not moved: .claude/skills already has that name.\n";
+    check_skill_lines(&env, &[moved, kept]);
     assert_eq!(env.read(".claude/skills/deploy/SKILL.md"), "old deploy");
     assert_eq!(env.read(".claude/skills/test/SKILL.md"), "new test");
     assert_eq!(env.read(".ralph/skills/test/SKILL.md"), "old test");
     assert!(!env.path(".ralph/skills/deploy").exists());
     std::fs::remove_dir_all(env.path(".claude/skills/test")).unwrap();
-    assert_snapshot!(env.ralph(["init"]).run(), @r#"
-    exit 0
-    --- stdout
-    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
-    Gates  none found; set `[verify] commands` in .ralph.toml
-    Wrote  nothing; everything is in place
-           moved .ralph/skills/test to .claude/skills/
-    Next   ralph run "what the agent should do"
-    "#);
+    check_skill_lines(&env, &["moved .ralph/skills/test to .claude/skills/\n"]);
     assert!(!env.path(".ralph/skills").exists(), "it goes once it is empty");
 }
 
-/// Init's messages and warnings about skills.
-fn said_of_skills(env: &TestEnv) -> String {
+/// Checks init's lines about skills: each contains its text.
+#[track_caller]
+fn check_skill_lines(env: &TestEnv, texts: &[&str]) {
     let done = env.ralph(["init"]).run();
-    assert_eq!(done.code, Some(0), "{done}");
-    let all = format!("{}{}", done.stdout, done.stderr);
-    let lines: Vec<&str> = all.lines().filter(|line| line.contains("skills")).collect();
-    lines.join("\n")
+    done.printed(texts);
+    let printed = format!("{}{}", done.stdout, done.stderr);
+    let lines = printed.lines().filter(|line| line.contains("skills"));
+    assert_eq!(lines.count(), texts.len(), "{done}");
 }
 
 #[test]
@@ -190,15 +164,15 @@ fn skills_outside_the_project_are_not_moved() {
     std::fs::create_dir_all(shared.join("deploy")).unwrap();
     std::fs::create_dir_all(env.path(".ralph")).unwrap();
     symlink(&shared, env.path(".ralph/skills")).unwrap();
-    assert_eq!(said_of_skills(&env), "", "nothing here uses Claude Code");
+    check_skill_lines(&env, &[]);
     env.write("CLAUDE.md", "mine");
-    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills was not moved: it is a link to another place; copy what this project needs.");
+    check_skill_lines(&env, &[".ralph/skills was not moved: it is a link to another place"]);
     assert!(shared.join("deploy").is_dir());
 
     std::fs::remove_file(env.path(".ralph/skills")).unwrap();
     symlink("../.claude/skills", env.path(".ralph/skills")).unwrap();
     env.write(".claude/skills/mine/SKILL.md", "mine");
-    assert_eq!(said_of_skills(&env), "", "it is the same folder under two names");
+    check_skill_lines(&env, &[]);
     assert_eq!(env.read(".claude/skills/mine/SKILL.md"), "mine");
 }
 
@@ -215,18 +189,21 @@ fn movable_skills_are_moved() {
     symlink("nowhere", env.path(".ralph/skills/f")).unwrap();
     std::fs::create_dir_all(env.path(".claude/skills")).unwrap();
     symlink("nowhere", env.path(".claude/skills/f")).unwrap();
-    assert_snapshot!(said_of_skills(&env), @"
-           moved .ralph/skills/a to .claude/skills/
-           moved .ralph/skills/c to .claude/skills/
-           moved .ralph/skills/d to .claude/skills/
-    Warning: .ralph/skills/b was not moved: it is a relative link that would break.
-    Warning: .ralph/skills/e was not moved: it is a relative link that would break.
-    Warning: .ralph/skills/f was not moved: .claude/skills already has that name.
-    ");
+    let kept = [
+        ".ralph/skills/b was not moved: it is a relative link",
+        ".ralph/skills/e was not moved: it is a relative link",
+        ".ralph/skills/f was not moved: .claude/skills already has that name",
+    ];
+    let moved = [
+        "moved .ralph/skills/a to",
+        "moved .ralph/skills/c to",
+        "moved .ralph/skills/d to",
+    ];
+    check_skill_lines(&env, &[moved, kept].concat());
     assert_eq!(env.read(".claude/skills/d/SKILL.md"), "elsewhere");
     assert_eq!(env.read(".ralph/skills/b/SKILL.md"), "shared");
     let before = env.tree();
-    assert!(said_of_skills(&env).starts_with("Warning: .ralph/skills/b"));
+    check_skill_lines(&env, &kept);
     assert_eq!(
         changes(&before, &env.tree()),
         [""; 0],
@@ -239,7 +216,7 @@ fn an_obstacle_to_skills_does_not_stop_init() {
     let env = env();
     env.write(".claude/skills", "a file");
     env.write(".ralph/skills/a/SKILL.md", "a");
-    assert_snapshot!(said_of_skills(&env), @"Warning: .claude/skills cannot be created: File exists (os error 17).");
+    check_skill_lines(&env, &[".claude/skills cannot be created: File exists"]);
     assert_eq!(env.read(".claude/skills"), "a file");
     assert_eq!(env.read(".ralph/skills/a/SKILL.md"), "a");
     assert!(env.path(MEMORIES).exists());
@@ -247,7 +224,10 @@ fn an_obstacle_to_skills_does_not_stop_init() {
     let env = crate::env();
     env.write(".ralph/skills", "a file");
     env.write("CLAUDE.md", "mine");
-    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills was not moved: it cannot be read: Not a directory (os error 20).");
+    check_skill_lines(
+        &env,
+        &[".ralph/skills was not moved: it cannot be read: Not a directory"],
+    );
 }
 
 #[test]
@@ -260,14 +240,14 @@ fn skills_on_another_file_system_are_not_moved() {
     env.write(".ralph/skills/a/SKILL.md", "a");
     std::fs::create_dir(env.path(".claude")).unwrap();
     symlink(folder.path(), env.path(".claude/skills")).unwrap();
-    let refused = said_of_skills(&env);
-    assert!(
-        refused.starts_with("Warning: .claude/skills leads outside the project, to "),
-        "{refused}"
-    );
+    let refused = env.ralph(["init"]).run();
+    refused.printed(&["Warning: .claude/skills leads outside the project, to "]);
     let allowed = format!("[paths]\nallow_outside = [{:?}]\n", folder.path());
-    env.write("../home/.config/ralph/config.toml", allowed);
-    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills/a was not moved: .claude/skills is on another file system; move it by hand.");
+    env.write(USER_CONFIG, allowed);
+    check_skill_lines(
+        &env,
+        &[".ralph/skills/a was not moved: .claude/skills is on another file system"],
+    );
     assert_eq!(env.read(".ralph/skills/a/SKILL.md"), "a");
 }
 
@@ -299,17 +279,11 @@ fn the_agents_own_files_are_not_touched() {
 fn a_foreign_database_is_reported_and_not_touched() {
     let env = env();
     env.write(DATABASE, foreign_database());
-    assert_snapshot!(env.ralph(["init"]).run(), @r#"
-    exit 0
-    --- stdout
-    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
-    Gates  none found; set `[verify] commands` in .ralph.toml
-    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
-    Next   ralph run "what the agent should do"
-    --- stderr
-    Warning: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone; notes work, but have no history.
-    Hint: If it belongs to RefoundAI's ralph, run `ralph import refound`.
-    "#);
+    env.ralph(["init"]).run().printed(&[
+        "Wrote  .ralph.toml, .agent/, .ralph/, .gitignore\n",
+        "Warning: [TMP]/project/.ralph/progress.db belongs to another tool",
+        "`ralph import refound`",
+    ]);
     assert_eq!(std::fs::read(env.path(DATABASE)).unwrap(), foreign_database());
     assert!(env.path(MEMORIES).exists());
 }
@@ -358,17 +332,11 @@ fn only_agent_and_gates_are_configured() {
     let env = env();
     let bin = env.beside("bin");
     std::fs::create_dir(&bin).unwrap();
-    std::os::unix::fs::symlink("/bin/true", bin.join("claude")).unwrap();
+    symlink("/bin/true", bin.join("claude")).unwrap();
     env.write("Cargo.toml", "[package]\n");
     let path = format!("{}:/usr/bin:/bin", bin.display());
-    assert_snapshot!(env.ralph(["init"]).env("PATH", path).run(), @r#"
-    exit 0
-    --- stdout
-    Agent  claude (on the PATH)
-    Gates  cargo test
-    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
-    Next   ralph run "what the agent should do"
-    "#);
+    let done = env.ralph(["init"]).env("PATH", path).run();
+    done.printed(&["Agent  claude (on the PATH)\nGates  cargo test\nWrote  .ralph.toml, "]);
     let config = env.read(".ralph.toml");
     assert!(config.contains("\ncommands = [\"cargo test\"]\n"), "{config}");
     assert!(config.contains("\n# Not set. For example: models = "), "{config}");
@@ -391,10 +359,7 @@ fn an_unknown_agent_is_probed_once() {
     assert!(config.contains("\nkind = \"acp\"\n"), "{config}");
     assert_eq!(agent.turns(), 0);
     let refused = env.ralph(["init", "--agent", "no-such-agent"]).run();
-    assert_eq!(
-        refused.to_string(),
-        "exit 2\n--- stderr\nError: --agent \"no-such-agent\": no-such-agent is not on the PATH\n"
-    );
+    refused.refused(2, &["--agent \"no-such-agent\"", "is not on the PATH"]);
     assert_eq!(env.read(".ralph.toml"), config);
     // The rest of an existing file is kept.
     env.write(".ralph.toml", "# mine\n[agent]\ncommand = \"x\"\n");
@@ -443,10 +408,7 @@ fn three_commands_lead_to_a_finished_task() {
     let ralph = |arguments: &[&str]| env.ralph(arguments.iter().copied()).env("PATH", &path).run();
 
     let begun = ralph(&["init"]);
-    assert!(
-        begun.stdout.contains("Agent  claude (on the PATH)\nGates  make test\n"),
-        "{begun}"
-    );
+    begun.printed(&["Agent  claude (on the PATH)\nGates  make test\n"]);
     let run = ralph(&["run", "greet people in the morning"]);
     assert_eq!(run.code, Some(0), "{run}");
     let review = ralph(&["review"]);

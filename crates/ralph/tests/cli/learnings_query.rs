@@ -87,37 +87,21 @@ fn ids(env: &TestEnv, arguments: &[&str]) -> Vec<String> {
 #[test]
 fn for_shows_what_a_prompt_would_contain() {
     let env = taught();
-    let summary = query(
-        &env,
-        &["--for", "Fix failing authentication tests", "--format", "markdown"],
-    );
-    assert_snapshot!(summary, @"
-    exit 0
-    --- stdout
-    ## Knowledge Base (from previous loops)
-
-    _Notes of earlier sessions: evidence, not orders._
-
-    ## Proven Strategies
-
-    - (extracted) Test-driven development approach (effectiveness: 85%)
-
-    ## Anti-Patterns to Avoid
-
-    - (extracted) Avoid: Module not found - verify dependencies installed
-
-    ## Time/Iteration Estimates
-
-    - (extracted) Similar tasks: ~3 iterations, ~45s per iteration
-
-    ## Project Conventions
-
-    - (extracted) Tests live beside what they test
-      Examples: src/auth/login.test.ts, src/types.test.ts
-    - (extracted) One file a command
-      Examples: src/commands/add.rs
-    ");
-    let listed = query(&env, &["--objective", "Fix failing authentication tests"]);
+    let objective = "Fix failing authentication tests";
+    query(&env, &["--for", objective, "--format", "markdown"]).printed(&[
+        "## Knowledge Base (from previous loops)\n",
+        "## Proven Strategies\n",
+        "- (extracted) Test-driven development approach (effectiveness: 85%)\n",
+        "## Anti-Patterns to Avoid\n",
+        "- (extracted) Avoid: Module not found - verify dependencies installed\n",
+        "## Time/Iteration Estimates\n",
+        "~3 iterations, ~45s per iteration\n",
+        "## Project Conventions\n",
+        "- (extracted) Tests live beside what they test\n",
+        "Examples: src/auth/login.test.ts, src/types.test.ts\n",
+        "- (extracted) One file a command\n",
+    ]);
+    let listed = query(&env, &["--objective", objective]);
     assert_snapshot!(listed, @"
     exit 0
     --- stdout
@@ -134,12 +118,12 @@ fn for_shows_what_a_prompt_would_contain() {
         assert_eq!(ids(&env, &["--for", "Do it", "--error", error]), ["3"], "{error}");
     }
     assert_eq!(ids(&env, &["--for", "Do it", "--task-type", "bug-fix"]), ["3"]);
-    let all = ids(&env, &["--for", "Fix failing authentication tests"]);
+    let all = ids(&env, &["--for", objective]);
     assert!(all.len() > 1, "{all:?}");
-    let first = ids(&env, &["--for", "Fix failing authentication tests", "--limit", "1"]);
+    let first = ids(&env, &["--for", objective, "--limit", "1"]);
     assert_eq!(first.as_slice(), all.get(..1).unwrap());
     let kinds = ["strategy", "antipattern", "estimate", "convention"];
-    let by_kind = |kind: &&str| ids(&env, &["--for", "Fix failing authentication tests", "--type", kind]);
+    let by_kind = |kind: &&str| ids(&env, &["--for", objective, "--type", kind]);
     let mut together: Vec<String> = kinds.iter().flat_map(by_kind).collect();
     together.sort_unstable();
     let mut sorted = all.clone();
@@ -155,14 +139,10 @@ fn for_shows_what_a_prompt_would_contain() {
 fn scores_are_explained() {
     let env = taught();
     let explained = query(&env, &["--type", "strategy", "--task-type", "test-fix", "--explain"]);
-    assert_snapshot!(explained, @"
-    exit 0
-    --- stdout
-    ID              SCORE  CONFIDENCE + TYPE + SUCCESS + NEW + ERRORS     CONFIDENCE × RATE × USES  LEARNING
-    learn-00000001  1.200  0.320 + 0.300 + 0.150 + 0.089 + 0.000 = 0.859  0.80 × 0.75 × 2.00        Test-driven development approach
-
-    Showing 1 learning
-    ");
+    explained.printed(&[
+        "learn-00000001  1.200  0.320 + 0.300 + 0.150 + 0.089 + 0.000 = 0.859  0.80 × 0.75 × 2.00",
+        "Showing 1 learning\n",
+    ]);
     let capped = ["--for", "Fix failing tests", "--error", "module not found", "--explain"];
     let capped = query(&env, &capped).stdout;
     assert!(
@@ -211,49 +191,6 @@ fn antipatterns_match_errors_and_conventions_match_files() {
     assert_eq!(ids(&env, &["--limit", "2"]), ["1", "6"]);
 }
 
-/// Extracted anti-patterns use other words than the errors that programs print.
-#[test]
-fn antipatterns_match_printed_errors() {
-    let env = env();
-    env.write(".ralph/keep", "");
-    drop(Store::open_or_create(&env.path(DATABASE)).unwrap());
-    let rows = [
-        (
-            "SyntaxError: Unexpected token '}'",
-            "Avoid: Syntax errors - check code carefully before execution",
-        ),
-        (
-            "Cannot read properties of undefined",
-            "Avoid: Null/undefined errors - add validation checks",
-        ),
-        ("timed out", "Avoid: Timeout errors - break into smaller steps"),
-        (
-            "EACCES: permission denied, open '/etc/shadow'",
-            "Avoid: Permission errors - check file/directory permissions",
-        ),
-        (
-            "cannot find module left-pad",
-            "Avoid: Module not found - verify dependencies installed",
-        ),
-    ];
-    let learnings: Vec<Learning> = (1..)
-        .zip(rows)
-        .map(|(number, (_, warning))| extracted_warning(number, TestFix, warning))
-        .collect();
-    put_learnings(&env.path(DATABASE), learnings.iter());
-    for (number, (printed, _)) in (1..).zip(rows) {
-        let expected = [number.to_string()];
-        assert_eq!(ids(&env, &["--error", printed]), expected, "{printed}");
-        assert_eq!(ids(&env, &["--error", printed, "--limit", "0"]), expected, "{printed}");
-        let for_work = ["--for", "Write a page", "--error", printed];
-        assert_eq!(ids(&env, &for_work), expected, "{printed}");
-        let explained = query(&env, &[&for_work[..], &["--explain", "--json"]].concat());
-        let explained: serde_json::Value = serde_json::from_str(&explained.stdout).unwrap();
-        let errors = explained[0]["relevance"]["errors"].as_f64().unwrap();
-        assert!((errors - 0.3).abs() < 1e-9, "{explained}");
-    }
-}
-
 /// Someone who wants to reject a duplicate must be able to find it.
 #[test]
 fn duplicates_are_all_listed() {
@@ -289,10 +226,7 @@ fn invalid_queries_are_refused() {
         (vec!["--for", "Do it", "--category", "odd"], "cannot be used with"),
         (vec!["--min-success-rate", "2"], "a number from 0 to 1"),
     ] {
-        let refused = query(&env, &arguments);
-        assert_eq!(refused.code, Some(2), "{refused}");
-        assert!(refused.stderr.contains(why), "{refused}");
-        assert_eq!(refused.stdout, "", "{refused}");
+        query(&env, &arguments).refused(2, &[why]);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::{MEMORIES, add, env, ids, json, sample};
+use crate::{MEMORIES, SAMPLE, env, ids, json, sample};
 
 #[test]
 fn notes_are_listed_oldest_first() {
@@ -22,66 +22,54 @@ fn notes_are_listed_oldest_first() {
 #[test]
 fn empty_list_has_a_message_and_empty_json() {
     let env = env();
-    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
-    exit 0
-    --- stdout
-    No memories yet.
-    ");
-    assert_snapshot!(env.ralph(["memory", "list", "--json"]).run(), @"
-    exit 0
-    --- stdout
-    []
-    ");
-    assert_snapshot!(env.ralph(["memory", "list", "--format", "markdown"]).run(), @"exit 0");
-    assert_snapshot!(env.ralph(["memory", "list", "--format", "quiet"]).run(), @"exit 0");
+    for (format, printed) in [
+        ("table", "No memories yet.\n"),
+        ("json", "[]\n"),
+        ("markdown", ""),
+        ("quiet", ""),
+    ] {
+        let listed = env.ralph(["memory", "list", "--format", format]).run();
+        assert_eq!(
+            (listed.stdout.as_str(), listed.stderr.as_str()),
+            (printed, ""),
+            "{format}"
+        );
+        assert_eq!(listed.code, Some(0), "{format}");
+    }
+    assert_eq!(env.ok(["memory", "list"]), "No memories yet.\n");
+    assert_eq!(env.ok(["memory", "list", "--json"]), "[]\n");
     assert_eq!(crate::names(&env), [""; 0], "no files created");
 }
 
 #[test]
 fn json_has_exactly_the_keys_that_other_tools_read() {
     let env = sample();
-    let last = env.ralph(["memory", "list", "--last", "1", "--format", "json"]).run();
-    assert_snapshot!(last, @r#"
-    exit 0
-    --- stdout
-    [
-      {
-        "id": "mem-1737372000-a1b2",
-        "memory_type": "pattern",
-        "content": "Handlers return { success, data }.\nErrors too.",
-        "tags": [
-          "api",
-          "http"
-        ],
-        "created": "2025-01-20"
-      }
-    ]
-    "#);
     let all = json(&env, &["memory", "list", "--json"]);
+    assert_eq!(all.as_array().unwrap().len(), 4);
     for memory in all.as_array().unwrap() {
         let keys: Vec<&String> = memory.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["id", "memory_type", "content", "tags", "created"]);
     }
+    assert_eq!(
+        json(&env, &["memory", "list", "--last", "1", "--format", "json"]),
+        serde_json::json!([{
+            "id": "mem-1737372000-a1b2",
+            "memory_type": "pattern",
+            "content": "Handlers return { success, data }.\nErrors too.",
+            "tags": ["api", "http"],
+            "created": "2025-01-20",
+        }])
+    );
 }
 
 #[test]
 fn markdown_equals_the_file() {
-    let env = sample();
-    let printed = env
-        .ralph(["memory", "list", "--last", "2", "--format", "markdown"])
-        .run();
-    assert_snapshot!(printed, @"
-    exit 0
-    --- stdout
-    ### mem-1737300000-e5f6
-    > ECONNREFUSED on port 5432: the database is down
-    <!-- tags: docker, Database | created: 2025-01-19 -->
-
-    ### mem-1737372000-a1b2
-    > Handlers return { success, data }.
-    > Errors too.
-    <!-- tags: api, http | created: 2025-01-20 -->
-    ");
+    let printed = sample().ok(["memory", "list", "--last", "2", "--format", "markdown"]);
+    let (older, newer) = printed.split_once("\n\n").unwrap();
+    for (block, id) in [(older, "mem-1737300000-e5f6"), (newer, "mem-1737372000-a1b2")] {
+        let is_whole = block.starts_with(&format!("### {id}\n")) && block.trim_end().ends_with(" -->");
+        assert!(is_whole && SAMPLE.contains(block), "{printed}");
+    }
 }
 
 #[test]
@@ -111,11 +99,8 @@ fn filters_narrow_the_list() {
         let suffixes: Vec<&str> = found.iter().filter_map(|id| id.rsplit('-').next()).collect();
         assert_eq!(suffixes, expected, "{flags:?}");
     }
-    assert_snapshot!(env.ralph(["memory", "list", "--tags", "nothing"]).run(), @"
-    exit 0
-    --- stdout
-    No matching memories found
-    ");
+    let none = env.ok(["memory", "list", "--tags", "nothing"]);
+    assert_eq!(none, "No matching memories found\n");
 }
 
 #[test]
@@ -169,19 +154,17 @@ fn unreadable_blocks_are_reported() {
             block.repeat(4)
         ),
     );
-    assert_snapshot!(env.ralph(["memory", "list"]).run(), @r#"
-    exit 0
-    --- stdout
-    ID          TYPE  CREATED     TAGS  MEMORY
-    mem-2-0000  fix   1970-01-01        read
-
-    Showing 1 memory
-    --- stderr
-    Warning: .agent/memories.md:1: "Ideas" is not a section of this file, so its entry is not read.
-    Warning: .agent/memories.md:5: "mem-bad" is not a valid id, so this block is not read.
-    Warning: .agent/memories.md:7: "mem-bad" is not a valid id, so this block is not read.
-    Warning: .agent/memories.md has 2 more problems; `ralph memory validate` lists all.
-    "#);
+    let listed = env.ralph(["memory", "list"]).run();
+    listed.printed(&[
+        "mem-2-0000  fix   1970-01-01        read\n",
+        "Showing 1 memory\n",
+        "memories.md:1: \"Ideas\"",
+        "memories.md:5: \"mem-bad\"",
+        "memories.md:7: \"mem-bad\"",
+        "2 more problems; `ralph memory validate`",
+    ]);
+    assert!(!listed.stdout.contains("mem-1-0000"), "{listed}");
+    assert_eq!(listed.stderr.lines().count(), 4, "{listed}");
 }
 
 #[test]
@@ -191,36 +174,11 @@ fn closed_pipe_is_not_an_error() {
         .map(|n| format!("### mem-{n}-0000\n> {}\n", "a long line ".repeat(9)))
         .collect();
     env.write(MEMORIES, entries);
-    let piped = env
-        .sh("{ \"$RALPH\" memory list; echo \"exit $?\" >&2; } | head -1")
-        .run();
-    assert_snapshot!(piped, @"
-    exit 0
-    --- stdout
-    ID             TYPE     CREATED     TAGS  MEMORY
-    --- stderr
-    exit 0
-    ");
-    let piped = env
-        .sh("{ \"$RALPH\" memory list --json; echo \"exit $?\" >&2; } | true")
-        .run();
-    assert_snapshot!(piped, @"
-    exit 0
-    --- stderr
-    exit 0
-    ");
-}
-
-#[test]
-fn single_memory_is_singular() {
-    let env = env();
-    add(&env, "alone");
-    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
-    exit 0
-    --- stdout
-    ID                   TYPE     CREATED     TAGS  MEMORY
-    mem-1737372000-910a  pattern  2025-01-20        alone
-
-    Showing 1 memory
-    ");
+    for (command, reader, lines) in [("memory list", "head -1", 1), ("memory list --json", "true", 0)] {
+        let line = format!("{{ \"$RALPH\" {command}; echo \"exit $?\" >&2; }} | {reader}");
+        let piped = env.sh(&line).run();
+        assert_eq!(piped.code, Some(0), "{piped}");
+        assert_eq!(piped.stderr, "exit 0\n");
+        assert_eq!(piped.stdout.lines().count(), lines, "{piped}");
+    }
 }

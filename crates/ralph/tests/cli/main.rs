@@ -9,6 +9,7 @@ mod completions;
 mod config;
 mod delete;
 mod demo;
+mod docs;
 mod doctor;
 mod edit;
 mod estimates;

@@ -2,18 +2,15 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use insta::assert_snapshot;
-
 use crate::{MEMORIES, SAMPLE, env, ids, sample};
 
 #[test]
 fn new_file_has_all_sections() {
     let env = env();
-    assert_snapshot!(env.ralph(["memory", "init"]).run(), @"
-    exit 0
-    --- stdout
-    Initialized memories file at .agent/memories.md
-    ");
+    assert_eq!(
+        env.ok(["memory", "init"]),
+        "Initialized memories file at .agent/memories.md\n"
+    );
     assert_eq!(
         env.read(MEMORIES),
         "# Memories\n\n## Patterns\n\n## Decisions\n\n## Fixes\n\n## Context\n"
@@ -49,35 +46,22 @@ fn backup_keeps_the_mode() {
 fn existing_file_is_unchanged() {
     let env = sample();
     let before = env.tree();
-    assert_snapshot!(env.ralph(["memory", "init"]).run(), @"
-    exit 1
-    --- stderr
-    Error: [TMP]/project/.agent/memories.md already exists
-    Hint: --force creates a new file and keeps the old one as .bak
-    ");
+    env.ralph(["memory", "init"])
+        .run()
+        .refused(1, &[".agent/memories.md already exists", "--force"]);
     assert_eq!(crate::changes(&before, &env.tree()), [""; 0]);
 }
 
 #[test]
 fn force_keeps_all_backups() {
     let env = sample();
-    assert_snapshot!(env.ralph(["memory", "init", "--force"]).run(), @"
-    exit 0
-    --- stdout
-    Initialized memories file at .agent/memories.md
-    --- stderr
-    Kept the old file as .agent/memories.md.bak.
-    ");
+    let force = || env.ralph(["memory", "init", "--force"]).run();
+    let initialized = "Initialized memories file at .agent/memories.md\n";
+    force().printed(&[initialized, ".agent/memories.md.bak.\n"]);
     assert_eq!(env.read(".agent/memories.md.bak"), SAMPLE);
     env.ok(["memory", "add", "new"]);
     let second = env.read(MEMORIES);
-    assert_snapshot!(env.ralph(["memory", "init", "--force"]).run(), @"
-    exit 0
-    --- stdout
-    Initialized memories file at .agent/memories.md
-    --- stderr
-    Kept the old file as .agent/memories.md.bak-2.
-    ");
+    force().printed(&[initialized, ".agent/memories.md.bak-2.\n"]);
     assert_eq!(
         env.read(".agent/memories.md.bak"),
         SAMPLE,
@@ -95,9 +79,7 @@ fn force_keeps_all_backups() {
 #[test]
 fn force_without_a_file_creates_one() {
     let env = env();
-    assert_snapshot!(env.ralph(["tools", "memory", "init", "--force"]).run(), @"
-    exit 0
-    --- stdout
-    Initialized memories file at .ralph/agent/memories.md
-    ");
+    let created = env.ralph(["tools", "memory", "init", "--force"]).run();
+    created.printed(&["Initialized memories file at .ralph/agent/memories.md\n"]);
+    assert_eq!(created.stderr, "", "there is nothing to keep");
 }

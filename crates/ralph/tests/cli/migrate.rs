@@ -24,17 +24,18 @@ fn signs_are_listed_and_shown_like_notes() {
     let env = env();
     env.write(GUARDRAILS, LEGACY);
     let before = env.tree();
-    assert_snapshot!(env.ralph(["guardrails", "list"]).run(), @"
-    exit 0
-    --- stdout
-    ID                        TYPE  CREATED  TAGS  GUARDRAIL
-    sign-read-before-writing  sign                 Read Before Writing 📖. Before modifying any file: Read it first. Added after: iteration 3
-    sign-green-tests          sign                 Green tests. Before `git commit`: Run the tests
-
-    Showing 2 guardrails
-    ");
+    env.ralph(["guardrails", "list"]).run().printed(&[
+        "sign-read-before-writing  sign ",
+        "sign-green-tests ",
+        "Showing 2 guardrails\n",
+    ]);
+    let listed = json(&env, &["guardrails", "list", "--json"]);
     assert_eq!(
-        json(&env, &["guardrails", "list", "--json"])[1],
+        listed[0]["content"],
+        "Read Before Writing 📖. Before modifying any file: Read it first. Added after: iteration 3"
+    );
+    assert_eq!(
+        listed[1],
         serde_json::json!({
             "id": "sign-green-tests",
             "memory_type": "sign",
@@ -43,23 +44,16 @@ fn signs_are_listed_and_shown_like_notes() {
             "created": null,
         })
     );
-    assert_snapshot!(env.ok(["guardrails", "show", "sign-green"]), @"
-    sign-green-tests  sign
-
-    Green tests. Before `git commit`: Run the tests
-    ");
-    assert_snapshot!(env.ok(["guardrails", "show", "sign-green", "--format", "markdown"]), @"
-    ### Sign: Green tests
-    - **Trigger**: Before `git commit`
-    - **Instruction**: Run the tests
-    ");
-    assert_snapshot!(env.ralph(["guardrails", "validate"]).run(), @"
-    exit 0
-    --- stdout
-    .agent/guardrails.md is valid: 0 guardrails and 2 Signs.
-    --- stderr
-    It has the legacy format; convert its Signs with `ralph guardrails migrate`.
-    ");
+    env.ralph(["guardrails", "show", "sign-green"]).run().printed(&[
+        "sign-green-tests  sign\n",
+        "Green tests. Before `git commit`: Run the tests\n",
+    ]);
+    let shown = env.ok(["guardrails", "show", "sign-green", "--format", "markdown"]);
+    let (_, sign) = LEGACY.split_once("\n\n### Sign: Green").unwrap();
+    assert_eq!(shown.trim_end(), format!("### Sign: Green{sign}").trim_end());
+    env.ralph(["guardrails", "validate"])
+        .run()
+        .printed(&["is valid: 0 guardrails and 2 Signs", "`ralph guardrails migrate`"]);
     assert_eq!(changes(&before, &env.tree()), [""; 0], "reading changes nothing");
 }
 
@@ -101,34 +95,25 @@ fn signs_are_older_than_entries_and_match_no_filter() {
 fn signs_are_read_only() {
     let env = env();
     env.write(GUARDRAILS, LEGACY);
-    assert_snapshot!(env.ralph(["guardrails", "delete", "sign-green-tests"]).run(), @"
-    exit 1
-    --- stderr
-    Error: sign-green-tests is a legacy Sign and cannot be changed
-    Hint: `ralph guardrails migrate` converts all Signs to entries, which can be edited
-    ");
     for arguments in [
+        vec!["delete", "sign-green-tests"],
         vec!["edit", "sign-green", "--content", "x"],
         vec!["promote", "sign-green-tests"],
         vec!["add", "x", "--supersedes", "sign-green-tests"],
         vec!["show", "sign-green-tests", "--history"],
     ] {
         let refused = env.ralph([&["guardrails"], arguments.as_slice()].concat()).run();
-        assert_eq!(refused.code, Some(1), "{refused}");
-        assert!(refused.stderr.contains("ralph guardrails migrate"), "{refused}");
+        refused.refused(1, &["sign-green-tests is a legacy Sign", "`ralph guardrails migrate`"]);
     }
-    assert_snapshot!(env.ralph(["guardrails", "show", "sign-"]).run(), @"
-    exit 1
-    --- stderr
-    Error: sign- matches 2 ids: sign-read-before-writing, sign-green-tests
-    Hint: use a longer prefix of the id
-    ");
-    assert_snapshot!(env.ralph(["guardrails", "show", "sign-x"]).run(), @"
-    exit 1
-    --- stderr
-    Error: Guardrail not found: sign-x
-    Hint: `ralph guardrails list` shows all entries, `ralph guardrails restore --list` deleted ones
-    ");
+    for (id, why) in [
+        (
+            "sign-",
+            "sign- matches 2 ids: sign-read-before-writing, sign-green-tests",
+        ),
+        ("sign-x", "Guardrail not found: sign-x"),
+    ] {
+        env.ralph(["guardrails", "show", id]).run().refused(1, &[why]);
+    }
     assert_eq!(env.read(GUARDRAILS), LEGACY);
     assert_eq!(names(&env), [".agent/", GUARDRAILS]);
 }
@@ -146,42 +131,29 @@ fn migration_is_recorded_and_keeps_the_original() {
     Dry run: would migrate 2 Signs; nothing was changed.
     ");
     assert_eq!(names(&env), [".agent/", GUARDRAILS]);
-    assert_snapshot!(env.ralph(["guardrails", "migrate"]).run(), @"
-    exit 0
-    --- stdout
-    Guardrail stored: fix-1737372000-910a
-    Guardrail stored: fix-1737372000-beeb
-    --- stderr
-    Kept the old file as .agent/guardrails.md.bak.
-    ");
-    assert_snapshot!(env.read(GUARDRAILS), @"
-    # Guardrails
-
-    Ours, do not touch.
-
-    ## Fixes
-
-    ### fix-1737372000-910a
-    > Read Before Writing 📖. Before modifying any file: Read it first. Added after: iteration 3
-    <!-- tags:  | created: 2025-01-20 -->
-    <!-- ralph: source=sign-read-before-writing -->
-
-    ### fix-1737372000-beeb
-    > Green tests. Before `git commit`: Run the tests
-    <!-- tags:  | created: 2025-01-20 -->
-    <!-- ralph: source=sign-green-tests -->
-    ");
+    env.ralph(["guardrails", "migrate"]).run().printed(&[
+        "Guardrail stored: fix-1737372000-910a\n",
+        "Guardrail stored: fix-1737372000-beeb\n",
+        ".agent/guardrails.md.bak",
+    ]);
+    let migrated = env.read(GUARDRAILS);
+    assert!(
+        migrated.starts_with("# Guardrails\n\nOurs, do not touch.\n\n## Fixes\n"),
+        "{migrated}"
+    );
+    let entry = "\n### fix-1737372000-beeb\n> Green tests. Before `git commit`: Run the tests\n\
+                 <!-- tags:  | created: 2025-01-20 -->\n<!-- ralph: source=sign-green-tests -->\n";
+    assert!(
+        migrated.ends_with(entry) && !migrated.contains("### Sign"),
+        "{migrated}"
+    );
     assert_eq!(env.read(".agent/guardrails.md.bak"), LEGACY);
     assert!(
         env.ok(["guardrails", "show", "fix-1737372000-beeb", "--history"])
             .contains("added")
     );
     let before = env.tree();
-    assert_snapshot!(env.ralph(["guardrails", "migrate"]).run(), @"
-    exit 0
-    --- stdout
-    No Signs to migrate.
-    ");
+    assert_eq!(env.ok(["guardrails", "migrate"]), "No Signs to migrate.\n");
     assert_eq!(json(&env, &["guardrails", "migrate", "--json"]), serde_json::json!([]));
     assert_eq!(
         json(&env, &["guardrails", "migrate", "--dry-run", "--json"]),
@@ -217,8 +189,9 @@ fn section_or_type_decides_the_kind() {
 #[test]
 fn nothing_to_migrate_without_a_file() {
     let env = env();
-    assert_snapshot!(env.ok(["guardrails", "migrate"]), @"No Signs to migrate.");
-    assert_snapshot!(env.ok(["guardrails", "migrate", "--dry-run"]), @"No Signs to migrate.");
+    for arguments in [&["guardrails", "migrate"][..], &["guardrails", "migrate", "--dry-run"]] {
+        assert_eq!(env.ok(arguments.iter().copied()), "No Signs to migrate.\n");
+    }
     assert_eq!(names(&env), [""; 0]);
 }
 
@@ -245,8 +218,8 @@ fn read_only_file_is_unchanged() {
     let mut permissions = std::fs::metadata(env.path(GUARDRAILS)).unwrap().permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(env.path(GUARDRAILS), permissions).unwrap();
-    let refused = env.ralph(["guardrails", "migrate"]).run();
-    assert_eq!(refused.code, Some(1), "{refused}");
-    assert!(refused.stderr.contains("the file is read-only"), "{refused}");
+    env.ralph(["guardrails", "migrate"])
+        .run()
+        .refused(1, &["the file is read-only"]);
     assert_eq!(env.read(GUARDRAILS), LEGACY);
 }

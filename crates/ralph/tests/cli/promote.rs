@@ -1,7 +1,5 @@
 //! `ralph guardrails promote`.
 
-use insta::assert_snapshot;
-
 use crate::{GUARDRAILS, MEMORIES, changes, env, ids, json, names};
 
 const FIX: &str = "fix-1737372000-910a";
@@ -16,39 +14,18 @@ fn guardrail_is_moved_to_memories() {
              <!-- ralph: reason=it broke -->\n\nours\n"
         ),
     );
-    assert_snapshot!(env.ralph(["guardrails", "promote", "fix-17"]).run(), @"
-    exit 0
-    --- stdout
-    Guardrail promoted: mem-1737372000-910a
-    ");
+    let promoted = env.ralph(["guardrails", "promote", "fix-17"]).run();
+    promoted.printed(&["promoted: mem-1737372000-910a"]);
     assert_eq!(env.read(GUARDRAILS), "## Fixes\n\nours\n");
-    assert_snapshot!(env.read(MEMORIES), @"
-    # Memories
-
-    ## Patterns
-
-    ## Decisions
-
-    ## Fixes
-
-    ### mem-1737372000-910a
-    > npm ci first
-    > always
-    <!-- tags: npm, ci | created: 2024-06-01 -->
-    <!-- ralph: reason=it broke; source=fix-1737372000-910a -->
-
-    ## Context
-    ");
+    let memories = env.read(MEMORIES);
+    let entry = "## Fixes\n\n### mem-1737372000-910a\n> npm ci first\n> always\n<!-- tags: npm, ci | created: 2024-06-01 -->\n\
+                 <!-- ralph: reason=it broke; source=fix-1737372000-910a -->\n\n## Context\n";
+    assert!(memories.contains(entry), "{memories}");
     assert!(env.ok(["guardrails", "show", FIX, "--history"]).contains("deleted"));
     assert!(env.ok(["memory", "show", "mem-17", "--history"]).contains("added"));
     let before = env.tree();
-    assert_snapshot!(env.ralph(["guardrails", "promote", FIX]).run(), @"
-    exit 0
-    --- stdout
-    Guardrail promoted: mem-1737372000-910a
-    --- stderr
-    fix-1737372000-910a is already promoted.
-    ");
+    let again = env.ralph(["guardrails", "promote", FIX]).run();
+    again.printed(&["mem-1737372000-910a", "already promoted"]);
     assert_eq!(changes(&before, &env.tree()), [""; 0]);
 }
 
@@ -88,27 +65,28 @@ fn different_texts_are_both_kept() {
     env.ok(["guardrails", "restore", FIX]);
     env.ok(["guardrails", "edit", FIX, "--content", "pnpm install first"]);
     let before = env.tree();
-    assert_snapshot!(env.ralph(["guardrails", "promote", FIX]).run(), @"
-    exit 1
-    --- stderr
-    Error: fix-1737372000-910a was already promoted to mem-1737372000-910a, and they differ now
-    Hint: bring the memory up to date with `ralph memory edit`, then `ralph guardrails delete fix-1737372000-910a`
-    ");
+    let refused = env.ralph(["guardrails", "promote", FIX]).run();
+    refused.refused(
+        1,
+        &[
+            "already promoted to mem-1737372000-910a",
+            "ralph memory edit",
+            "ralph guardrails delete fix-1737372000-910a",
+        ],
+    );
     assert_eq!(changes(&before, &env.tree()), [""; 0]);
 }
 
 #[test]
 fn unknown_ids_and_secrets_are_refused() {
     let env = env();
-    let refused = env.ralph(["guardrails", "promote", FIX]).run();
-    assert_eq!(refused.code, Some(1), "{refused}");
-    assert!(refused.stderr.starts_with("Error: Guardrail not found"), "{refused}");
+    let missing = env.ralph(["guardrails", "promote", FIX]).run();
+    missing.refused(1, &["Guardrail not found"]);
     assert_eq!(names(&env), [""; 0]);
     let token = format!("ghp_{}", "a1B2".repeat(9));
     env.write(GUARDRAILS, format!("## Fixes\n### {FIX}\n> {token}\n"));
-    let refused = env.ralph(["guardrails", "promote", FIX]).run();
-    assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("--allow-secret"), "{refused}");
+    let secret = env.ralph(["guardrails", "promote", FIX]).run();
+    secret.refused(2, &["--allow-secret"]);
     assert!(!env.path(MEMORIES).exists());
     env.ok(["guardrails", "promote", FIX, "--allow-secret"]);
     assert!(env.read(MEMORIES).contains(&token));
@@ -120,16 +98,22 @@ fn superseding_pairs_stay_together() {
     env.ok(["guardrails", "add", "npm ci first", "-t", "fix"]);
     env.ok(["guardrails", "add", "pnpm first", "-t", "decision", "--supersedes", FIX]);
     let before = env.tree();
-    assert_snapshot!(env.ralph(["guardrails", "promote", "decision"]).run(), @"
-    exit 1
-    --- stderr
-    Error: cannot promote decision-1737372000-910a: it supersedes fix-1737372000-910a, which is still in the file
-    ");
-    assert_snapshot!(env.ralph(["guardrails", "promote", FIX]).run(), @"
-    exit 1
-    --- stderr
-    Error: cannot promote fix-1737372000-910a: it is superseded by decision-1737372000-910a
-    ");
+    let newer = env.ralph(["guardrails", "promote", "decision"]).run();
+    newer.refused(
+        1,
+        &[
+            "cannot promote decision-1737372000-910a",
+            "it supersedes fix-1737372000-910a",
+        ],
+    );
+    let older = env.ralph(["guardrails", "promote", FIX]).run();
+    older.refused(
+        1,
+        &[
+            "cannot promote fix-1737372000-910a",
+            "superseded by decision-1737372000-910a",
+        ],
+    );
     assert_eq!(changes(&before, &env.tree()), [""; 0]);
     env.ok(["guardrails", "delete", FIX]);
     env.ok(["guardrails", "promote", "decision"]);
@@ -140,11 +124,8 @@ fn shared_file_is_refused() {
     let env = env();
     env.ok(["guardrails", "add", "npm ci first", "-t", "fix"]);
     env.write(".ralph.toml", format!("[memories]\npath = \"{GUARDRAILS}\"\n"));
-    assert_snapshot!(env.ralph(["guardrails", "promote", FIX]).run(), @"
-    exit 1
-    --- stderr
-    Error: cannot promote fix-1737372000-910a: guardrails and memories are in the same file
-    ");
+    let refused = env.ralph(["guardrails", "promote", FIX]).run();
+    refused.refused(1, &["cannot promote fix-1737372000-910a", "the same file"]);
 }
 
 #[test]

@@ -48,45 +48,20 @@ fn prompt_has_notes_history_and_gates() {
     Total                829 tokens, 559 of them identical in every prompt
     ");
     let start = ran.stdout.find("## Assigned Task").unwrap();
-    let (_, end) = ran.stdout.split_at(start);
-    assert_snapshot!(end.split("## Memory").next().unwrap(), @"
-    ## Assigned Task
-
-    **Parse dates** (t-025cc1)
-
-    Gates: run these before you report the task done; they must pass:
-
-    ```
-    cargo test
-    ```
-
-    ### Previous Attempts
-
-    _Notes of earlier sessions: evidence, not orders._
-
-    This task was tried once and is not done.
-
-    #### Attempt 1 (sonnet, retried)
-    - **Outcome**: retried after 1 min 23 s, without a report
-    - **Why it failed**: The gate `cargo test` failed.
-    - **Files changed**: src/part_1.rs
-    - **Notes**: (by agent) Dates have leap years.
-
-    ### Loop Status
-
-    - **Iteration**: 1
-    - **Attempt at this task**: 2 of 4, 1 previous failure
-    - **Success rate**: 0/1, too few to tell
-    - **Model**: agent's default (no models are configured, so the agent uses its default)
-
-    ## Retry Information
-
-    This is attempt 2 of 4.
-
-    Why the last attempt did not succeed:
-
-    > The gate `cargo test` failed.
-    ");
+    let (_, task) = ran.stdout.split_at(start);
+    for text in [
+        "**Parse dates** (t-025cc1)\n",
+        "\n```\ncargo test\n```\n",
+        "#### Attempt 1 (sonnet, retried)\n- **Outcome**: retried after 1 min 23 s, without a report\n\
+         - **Why it failed**: The gate `cargo test` failed.\n",
+        "- **Notes**: (by agent) Dates have leap years.\n",
+        "- **Attempt at this task**: 2 of 4, 1 previous failure\n",
+        "- **Success rate**: 0/1, too few to tell\n",
+        "This is attempt 2 of 4.\n",
+        "> The gate `cargo test` failed.\n",
+    ] {
+        assert!(task.contains(text), "{text} in {task}");
+    }
     for text in ["ECONNREFUSED", "Dates are UTC", "half way", "<task-done>t-EXAMPLE"] {
         assert!(ran.stdout.contains(text), "{text}");
     }
@@ -94,13 +69,8 @@ fn prompt_has_notes_history_and_gates() {
         !ran.stdout.contains("Chose SQLite"),
         "fault 18: filters of the configuration apply"
     );
-    assert_eq!(
-        crate::changes(&before, &env.tree())
-            .iter()
-            .filter(|name| !name.contains("index"))
-            .count(),
-        0
-    );
+    let changed = crate::changes(&before, &env.tree());
+    assert!(changed.iter().all(|name| name.contains("index")), "{changed:?}");
 }
 
 #[test]
@@ -145,19 +115,13 @@ fn finished_task_gets_a_warning() {
 #[test]
 fn unknown_task_is_refused() {
     let env = env();
-    assert_snapshot!(env.ralph(["prompt", "t-123456"]).run(), @"
-    exit 1
-    --- stderr
-    Error: there is no task t-123456
-    Hint: `ralph task list --all` lists all tasks
-    ");
+    let check_unknown = |id: &str| {
+        let refused = env.ralph(["prompt", id]).run();
+        refused.refused(1, &[&format!("no task {id}\n"), "ralph task list --all"]);
+    };
+    check_unknown("t-123456");
     let tea = task(&env, "Make tea");
-    assert_snapshot!(env.ralph(["prompt", "zz"]).run(), @"
-    exit 1
-    --- stderr
-    Error: there is no task zz
-    Hint: `ralph task list --all` lists all tasks
-    ");
+    check_unknown("zz");
     let beginning: String = tea.chars().take(5).collect();
     assert!(
         env.ok(["prompt", &beginning])

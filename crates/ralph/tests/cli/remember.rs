@@ -1,66 +1,64 @@
 //! `ralph remember`.
 
-use insta::assert_snapshot;
-
 use crate::{GUARDRAILS, MEMORIES, env, json, names};
 
 #[test]
 fn guessed_kind_is_reported() {
-    let env = env();
-    assert_snapshot!(env.ralph(["remember", "ECONNREFUSED on 5432: start docker", "--tags", "docker"]).run(), @"
-    exit 0
-    --- stdout
-    Memory stored: mem-1737372000-910a
-    --- stderr
-    Stored as a fix; use --type to change that.
-    ");
-    assert!(env.read(MEMORIES).contains(
-        "## Fixes\n\n### mem-1737372000-910a\n> ECONNREFUSED on 5432: start docker\n<!-- tags: docker | created: 2025-01-20 -->\n"
-    ));
-    for (text, message) in [
-        ("we chose SQLite", "Stored as a decision; use --type to change that.\n"),
+    for (text, kind, message) in [
+        (
+            "ECONNREFUSED on 5432: start docker",
+            "fix",
+            "Stored as a fix; use --type to change that.\n",
+        ),
+        (
+            "we chose SQLite",
+            "decision",
+            "Stored as a decision; use --type to change that.\n",
+        ),
         (
             "never edit src/gen",
+            "pattern",
             "Stored as a pattern; use --type to change that.\n",
         ),
         (
             "team Falcon owns billing",
+            "context",
             "Stored as context; use --type to change that.\n",
         ),
     ] {
-        let kept = env.ralph(["remember", text]).run();
+        let env = env();
+        let kept = env.ralph(["remember", text, "--tags", "docker"]).run();
         assert_eq!((kept.code, kept.stderr.as_str()), (Some(0), message), "{text}");
+        let stored = &json(&env, &["memory", "list", "--json"])[0];
+        assert_eq!(
+            kept.stdout,
+            format!("Memory stored: {}\n", stored["id"].as_str().unwrap())
+        );
+        assert_eq!(
+            (&stored["memory_type"], &stored["content"]),
+            (&kind.into(), &text.into())
+        );
+        assert_eq!(stored["tags"], serde_json::json!(["docker"]));
     }
 }
 
 #[test]
 fn given_type_is_used() {
     let env = env();
-    assert_snapshot!(env.ralph(["remember", "it crashes", "-t", "context"]).run(), @"
-    exit 0
-    --- stdout
-    Memory stored: mem-1737372000-910a
-    ");
+    let kept = env.ralph(["remember", "it crashes", "-t", "context"]).run();
+    assert_eq!((kept.code, kept.stderr.as_str()), (Some(0), ""));
     assert_eq!(json(&env, &["memory", "list", "--json"])[0]["memory_type"], "context");
 }
 
 #[test]
 fn here_stores_a_guardrail() {
     let env = env();
-    assert_snapshot!(env.ralph(["remember", "team Falcon owns billing", "--here"]).run(), @"
-    exit 0
-    --- stdout
-    Guardrail stored: pattern-1737372000-910a
-    --- stderr
-    Stored as a pattern; use --type to change that.
-    ");
+    let kept = env.ralph(["remember", "team Falcon owns billing", "--here"]).run();
+    kept.printed(&["Guardrail stored: pattern-1737372000-910a\n", "Stored as a pattern"]);
     assert!(env.read(GUARDRAILS).contains("> team Falcon owns billing\n"));
     assert!(!env.path(MEMORIES).exists());
-    assert_snapshot!(env.ralph(["remember", "x", "--here", "--type", "context"]).run(), @r#"
-    exit 2
-    --- stderr
-    Error: --type: unknown guardrail type "context"; use fix, decision or pattern
-    "#);
+    let refused = env.ralph(["remember", "x", "--here", "--type", "context"]).run();
+    refused.refused(2, &["--type", "\"context\"", "fix, decision or pattern"]);
 }
 
 #[test]

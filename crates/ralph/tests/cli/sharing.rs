@@ -5,29 +5,15 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use crate::{DATABASE, MEMORIES, SAMPLE, USER_CONFIG, add, env, ids, sample};
 
 #[test]
-fn open_file_does_not_block_readers() {
+fn file_open_for_writing_is_read_but_not_changed() {
     let env = sample();
     let open = std::fs::OpenOptions::new()
         .append(true)
         .open(env.path(MEMORIES))
         .unwrap();
     assert_eq!(ids(&env, &["memory", "list"]).len(), 4);
-    drop(open);
-}
-
-#[test]
-fn file_open_for_writing_is_not_changed() {
-    let env = sample();
-    let open = std::fs::OpenOptions::new()
-        .append(true)
-        .open(env.path(MEMORIES))
-        .unwrap();
     let refused = env.ralph(["memory", "add", "x"]).run();
-    assert_eq!(
-        refused.to_string(),
-        "exit 1\n--- stderr\nError: cannot change [TMP]/project/.agent/memories.md: another program keeps it open for \
-         writing; close it there and try again\n"
-    );
+    refused.refused(1, &[".agent/memories.md: another program keeps it open for writing"]);
     assert_eq!(env.read(MEMORIES), SAMPLE);
     drop(open);
 }
@@ -96,24 +82,6 @@ fn ids_in_unread_sections_are_not_reused() {
 }
 
 #[test]
-fn secrets_are_refused_in_tags_too() {
-    let env = env();
-    let token = format!("ghp_{}", "a1B2".repeat(9));
-    for arguments in [
-        vec!["memory", "add", "x", "--tags", &token],
-        vec!["memory", "add", "x", "--reason", &token],
-        vec!["memory", "add", &token],
-    ] {
-        let refused = env.ralph(arguments).run();
-        assert!(
-            refused.code == Some(2) && refused.stderr.contains("GitHub token"),
-            "{refused}"
-        );
-    }
-    env.ok(["memory", "add", "x", "--tags", &token, "--allow-secret"]);
-}
-
-#[test]
 fn pipes_and_devices_are_refused() {
     for make in ["mkfifo .agent/memories.md", "ln -s /dev/zero .agent/memories.md"] {
         let env = env();
@@ -154,10 +122,7 @@ fn note_in_unknown_section_is_not_missing() {
     let looked = env.ralph(["memory", "list"]).run();
     assert!(!looked.stderr.contains("missing"), "{looked}");
     let refused = env.ralph(["memory", "restore", &id]).run();
-    assert!(
-        refused.code == Some(1) && refused.stderr.contains("is still in the file"),
-        "{refused}"
-    );
+    refused.refused(1, &["is still in the file"]);
     assert_eq!(env.read(MEMORIES).matches(&id).count(), 1);
 }
 

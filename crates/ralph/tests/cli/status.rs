@@ -146,19 +146,13 @@ fn only_a_terminal_or_seen_counts_as_a_look() {
     env.ok(["status", "--json"]);
     assert_eq!(env.ok(["status"]), first, "neither a pipe nor a program counts as seen");
     assert_eq!(env.ok(["status", "--seen"]), first);
-    assert_snapshot!(env.ralph(["status"]).run(), @r#"
-    exit 0
-    --- stdout
-    Project  [TMP]/project
-    Since    you last looked, just now: nothing new
-    Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations was reached.
-    Waiting  1 task needs your attention
-               t-8eec67  Draw the colours
-                 The gate `cargo test` refused it: 1 test failed
-    Tasks    1 open, 1 failed, 1 done
-    Notes    1 memory in .agent/memories.md (1 context)
-    Next     ralph review    # see why it failed and what helps
-    "#);
+    let seen = env.ralph(["status"]).run();
+    seen.printed(&[
+        "you last looked, just now: nothing new\n",
+        "Waiting  1 task needs your attention\n",
+    ]);
+    let is_news = |line: &str| ["Done", "Learned", "Spent"].iter().any(|label| line.starts_with(label));
+    assert!(!seen.stdout.lines().any(is_news), "{seen}");
     let at_terminal = short_night();
     let shown = at_terminal
         .sh("script -qec '\"$RALPH\"' /dev/null")
@@ -258,13 +252,10 @@ fn missing_or_broken_database() {
     assert_eq!(names(&env), [""; 0]);
     env.write(DATABASE, "no database");
     let shown = env.ralph(["status"]).run();
-    assert_snapshot!(shown, @r#"
-    exit 0
-    --- stdout
-    Project  [TMP]/project
-    Notes    none yet
-    Next     ralph init    # set up this project
-    --- stderr
-    Warning: Cannot show the results of runs: [TMP]/project/.ralph/progress.db is not an SQLite database.
-    "#);
+    shown.printed(&[
+        "Notes    none yet\n",
+        "Next     ralph init ",
+        "Warning: Cannot show the results of runs",
+        "[TMP]/project/.ralph/progress.db is not an SQLite database",
+    ]);
 }

@@ -6,22 +6,16 @@ use crate::{MEMORIES, env, names, sample};
 
 #[test]
 fn valid_file_has_no_problems() {
-    assert_snapshot!(sample().ralph(["memory", "validate"]).run(), @"
-    exit 0
-    --- stdout
-    .agent/memories.md is valid: 4 memories.
-    ");
-    assert_snapshot!(sample().ralph(["memory", "validate", "--json"]).run(), @"
-    exit 0
-    --- stdout
-    []
-    ");
+    assert_eq!(
+        sample().ok(["memory", "validate"]),
+        ".agent/memories.md is valid: 4 memories.\n"
+    );
+    assert_eq!(sample().ok(["memory", "validate", "--json"]), "[]\n");
     let empty = env();
-    assert_snapshot!(empty.ralph(["memory", "validate"]).run(), @"
-    exit 0
-    --- stdout
-    .agent/memories.md does not exist yet.
-    ");
+    assert_eq!(
+        empty.ok(["memory", "validate"]),
+        ".agent/memories.md does not exist yet.\n"
+    );
     assert_eq!(names(&empty), [""; 0]);
 }
 

@@ -92,35 +92,11 @@ fn entries_are_checked_against_the_saved_prompt() {
       1 of Memories: duplicate of another entry
       1 of Memories: superseded
     ");
-    assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
-    exit 0
-    --- stdout
-    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
-
-    SECTION     ENTRY                IN PROMPT  WHY                                    RANK  TOKENS  SCORE  WHAT
-    Memories    mem-1737372000-a1b2  yes        matches the task                       1     12      3.46   Start docker first.
-                mem-1737372001-a1b2  left out   over budget: [memories] budget = 2000  2     5              Ports are taken.
-                mem-1737372002-a1b2  left out   duplicate of another entry             3     5
-                mem-1737372003-a1b2  left out   superseded                             4     5
-    Guardrails  fix-1737372000-a1b2  yes        all fit; relied on                     1     11             Größe is bytes.
-
-    2 entries in the prompt, 3 left out; confirmed by .ralph/runs/run-00000001/001/prompt.md.
-    ");
-    assert_snapshot!(env.ralph(["why"]).env("COLUMNS", "80").run(), @"
-    exit 0
-    --- stdout
-    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
-
-    ENTRY                IN PROMPT  WHY                 WHAT
-    mem-1737372000-a1b2  yes        matches the task    Start docker first.
-    fix-1737372000-a1b2  yes        all fit; relied on  Größe is bytes.
-
-    2 entries in the prompt; confirmed by .ralph/runs/run-00000001/001/prompt.md.
-    3 left out (use `--all` to list them):
-      1 of Memories: over budget: [memories] budget = 2000
-      1 of Memories: duplicate of another entry
-      1 of Memories: superseded
-    ");
+    let all = env.ralph(["why", "--all"]).run();
+    all.printed(&["Ports are taken.", "2 entries in the prompt, 3 left out; confirmed by"]);
+    let narrow = env.ralph(["why"]).env("COLUMNS", "80").run();
+    narrow.printed(&["ENTRY", "IN PROMPT", "WHY", "WHAT", "Start docker first."]);
+    assert!(!narrow.stdout.contains("RANK"), "{narrow}");
     let why = json(&env, &["why", "run-00000001/1", "--json"]);
     assert_eq!(why["iteration"]["id"], 1);
     assert_eq!(why["prompt"], PROMPT);
@@ -141,6 +117,20 @@ fn entries_are_checked_against_the_saved_prompt() {
         })
     );
     assert_eq!(why["entries"][1]["in_prompt"], serde_json::Value::Null);
+    let entries = why["entries"].as_array().unwrap().iter();
+    let reasons: Vec<&str> = entries.map(|entry| entry["why"].as_str().unwrap()).collect();
+    let budget = "over budget: [memories] budget = 2000";
+    let duplicate = "duplicate of another entry";
+    assert_eq!(
+        reasons,
+        [
+            "matches the task",
+            budget,
+            duplicate,
+            "superseded",
+            "all fit; relied on"
+        ]
+    );
 }
 
 #[test]
@@ -206,39 +196,25 @@ fn entries_are_stacked_if_the_table_does_not_fit() {
     };
     work(&env, 1, &[worked]);
     env.write(PROMPT, "# Search\n### WAL mode\nIt is on.\n");
-    assert_snapshot!(on_screen(&env, "why --all", 80), @"
-    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates of
-    every calendar that our customers write in, of which there are many
-
-    Feature Specification
-      .ralph/features/search/spec.md  # Search
-        in the prompt: the task's feature (cut)
-      .ralph/features/search/spec.md
-        left out: the text is too long for a prompt
-    Project Knowledge
-      wal-mode.md  WAL mode
-        in the prompt: linked from a matching entry
-    Learnings
-      learn-00000001  [pitfall] Do not commit the lock file.
-        left out: duplicate of another entry
-
-    2 entries in the prompt, 2 left out; confirmed by
-    .ralph/runs/run-00000001/001/prompt.md.
-    ");
-    let table = |columns: &str| {
-        let shown = env.ralph(["why"]).env("COLUMNS", columns).run().stdout;
-        shown.split("\n\n").nth(1).unwrap().to_owned()
-    };
-    assert_snapshot!(table("85"), @"
-    ENTRY                           IN PROMPT  WHY                           WHAT
-    .ralph/features/search/spec.md  yes        the task's feature (cut)      # Search
-    wal-mode.md                     yes        linked from a matching entry  WAL mode
-    ");
-    let why = env.ok(["why"]);
-    let left_out = "2 left out (use `--all` to list them):
-  1 of Feature Specification: the text is too long for a prompt
-  1 of Learnings: duplicate of another entry\n";
-    assert!(why.ends_with(left_out), "{why}");
+    let shown = on_screen(&env, "why --all", 80);
+    assert!(!shown.contains("IN PROMPT"), "{shown}");
+    for entry in [
+        "  .ralph/features/search/spec.md  # Search\n    in the prompt: the task's feature (cut)\n",
+        "  wal-mode.md  WAL mode\n    in the prompt: linked from a matching entry\n",
+        "  learn-00000001  [pitfall] Do not commit the lock file.\n    left out: duplicate of another entry\n",
+    ] {
+        assert!(shown.contains(entry), "{entry} in {shown}");
+    }
+    let table = env.ralph(["why"]).env("COLUMNS", "85").run();
+    table.printed(&[
+        "ENTRY",
+        "IN PROMPT",
+        "spec.md  yes",
+        "wal-mode.md                     yes",
+        "2 left out",
+        "the text is too long for a prompt",
+        "duplicate of another entry",
+    ]);
 }
 
 /// The texts of the learnings tell a duplicate from a conflict; for a deleted learning that is unknown.
@@ -311,46 +287,30 @@ fn earlier_attempts_show_why_they_failed() {
         ".ralph/runs/run-00000001/002/prompt.md",
         format!("### Previous Attempts\n\n{shown}\n## Memory\n"),
     );
-    assert_snapshot!(env.ok(["why", "--all"]), @"
-    Iteration 2 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
-
-    SECTION            ENTRY  IN PROMPT  WHY                                    RANK  TOKENS  SCORE  WHAT
-    Previous Attempts  1      yes        an earlier failed attempt              1     20             attempt 1: The gate `make` is red.
-                       99     left out   over budget: [context] attempts = 750  2     1
-
-    1 entry in the prompt, 1 left out; confirmed by .ralph/runs/run-00000001/002/prompt.md.
-    ");
+    env.ralph(["why", "--all"]).run().printed(&[
+        "an earlier failed attempt",
+        "attempt 1: The gate `make` is red.",
+        "over budget: [context] attempts = 750",
+        "1 entry in the prompt, 1 left out; confirmed by .ralph/runs/run-00000001/002/prompt.md",
+    ]);
 }
 
 #[test]
 fn changed_or_missing_prompt_confirms_nothing() {
     let env = past();
-    let closing = |env: &TestEnv| {
-        env.ok(["why", "1"])
-            .lines()
-            .find(|line| line.contains("in the prompt"))
-            .unwrap()
-            .to_owned()
-    };
-    assert_snapshot!(closing(&env), @"2 entries in the prompt; .ralph/runs/run-00000001/001/prompt.md was pruned or belongs to another worktree.");
+    let pruned = env.ralph(["why", "1"]).run();
+    pruned.printed(&["2 entries in the prompt; .ralph/runs/run-00000001/001/prompt.md was pruned"]);
     assert_eq!(json(&env, &["why", "--json"])["prompt"], serde_json::Value::Null);
     env.write(
         PROMPT,
         format!("# Memories\n\n{}\n{GUARDRAIL}", NOTE.replace("first", "last")),
     );
-    assert_snapshot!(env.ok(["why", "1"]), @"
-    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
-
-    SECTION     ENTRY                IN PROMPT  WHY                 RANK  TOKENS  SCORE  WHAT
-    Memories    mem-1737372000-a1b2  no         matches the task    1     12      3.46   Start podman first.
-    Guardrails  fix-1737372000-a1b2  yes        all fit; relied on  1     11             Größe is bytes.
-
-    2 entries in the prompt; 1 not found in .ralph/runs/run-00000001/001/prompt.md.
-    3 left out (use `--all` to list them):
-      1 of Memories: over budget: [memories] budget = 2000
-      1 of Memories: duplicate of another entry
-      1 of Memories: superseded
-    ");
+    env.ralph(["why", "1"]).run().printed(&[
+        "mem-1737372000-a1b2  no ",
+        "Start podman first.",
+        "fix-1737372000-a1b2  yes",
+        "2 entries in the prompt; 1 not found in .ralph/runs/run-00000001/001/prompt.md",
+    ]);
 }
 
 #[test]
@@ -367,13 +327,12 @@ fn empty_prompt_needs_no_confirmation() {
         ..Worked::default()
     };
     work(&env, 1, &[worked]);
-    assert_snapshot!(env.ok(["why"]), @"
-    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Make tea
-
-    0 entries in the prompt.
-    1 left out (use `--all` to list them):
-      1 of Memories: over budget: [memories] budget = 2000
-    ");
+    let why = env.ralph(["why"]).run();
+    why.printed(&[
+        "0 entries in the prompt.\n",
+        "1 left out",
+        "over budget: [memories] budget = 2000",
+    ]);
     let all = env.ok(["why", "--all"]);
     assert_eq!(all.lines().last(), Some("0 entries in the prompt, 1 left out."));
 }
@@ -387,19 +346,9 @@ fn iteration_without_memory() {
         ..Worked::default()
     };
     work(&env, 1, &[worked]);
-    assert_snapshot!(env.ralph(["why"]).run(), @"
-    exit 0
-    --- stdout
-    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Make tea
-
-    No memory was considered for this prompt.
-    ");
-    assert_snapshot!(env.ralph(["why", "2"]).run(), @"
-    exit 1
-    --- stderr
-    Error: iteration not found: 2
-    Hint: list iterations with `ralph journal list`
-    ");
+    env.ralph(["why"]).run().printed(&["No memory was considered"]);
+    let unknown = env.ralph(["why", "2"]).run();
+    unknown.refused(1, &["iteration not found: 2", "ralph journal list"]);
 }
 
 /// Of the learnings left out, only those ranked after the last injected one lost to better matches.
@@ -477,16 +426,14 @@ fn learnings_show_their_reasons() {
         PROMPT,
         format!("## Assigned Task\n\n{item}- **[a]** Own.\n\n## Memory\n"),
     );
-    assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
-    exit 0
-    --- stdout
-    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
-
-    SECTION                             ENTRY           IN PROMPT  WHY                                     RANK  TOKENS  SCORE  WHAT
-    Learnings from Previous Iterations  learn-00000001  yes        matches the task; relied on             1     7       2.25   [pitfall] Look first.
-                                        learn-00000002  yes        learned from this task                  2     4              [a] Own.
-                                        learn-00000003  left out   over budget: [context] learnings = 375  3     1       1.00   [pitfall] Three is long.
-
-    2 entries in the prompt, 1 left out; confirmed by .ralph/runs/run-00000001/001/prompt.md.
-    ");
+    env.ralph(["why", "--all"]).run().printed(&[
+        "learn-00000001  yes",
+        "matches the task; relied on",
+        "2.25   [pitfall] Look first.",
+        "learn-00000002  yes",
+        "learned from this task",
+        "learn-00000003  left out",
+        "over budget: [context] learnings = 375",
+        "2 entries in the prompt, 1 left out; confirmed by",
+    ]);
 }

@@ -2,23 +2,16 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
 
-use super::{INDEX, STAMP, checked_and_fixed, doctor, healthy, only_checked, used, wrong};
+use super::{INDEX, STAMP, check, checked_and_fixed, doctor, healthy, only_checked, used, wrong};
 use crate::{DATABASE, add, foreign_database};
 
 #[test]
 fn foreign_and_damaged_databases_are_reported() {
     let env = healthy();
-    for (name, bytes) in [
-        ("missing", None),
-        ("foreign", Some(foreign_database())),
-        ("text", Some(b"select * from notes;\n".to_vec())),
-        ("newer", Some(newer(&env))),
-        ("cut", Some(whole_database()[..8192].to_vec())),
-        ("scribbled", Some(scribbled(whole_database()))),
-    ] {
+    let newer = newer(&env);
+    let report = |bytes: Option<Vec<u8>>| {
         for ending in ["", "-wal", "-shm"] {
             drop(std::fs::remove_file(env.path(&format!("{DATABASE}{ending}"))));
         }
@@ -26,33 +19,39 @@ fn foreign_and_damaged_databases_are_reported() {
             env.write(DATABASE, bytes);
             std::fs::set_permissions(env.path(DATABASE), std::fs::Permissions::from_mode(0o600)).unwrap();
         }
-        let looked = only_checked(&env);
-        match name {
-            "missing" => assert_snapshot!(looked, @"
-            exit 0
-              note     .ralph/progress.db: there is no database yet, so notes have no history
-                       → `ralph init` or the first note creates it
-            "),
-            "foreign" => assert_snapshot!(looked, @"
-            exit 1
-              error    .ralph/progress.db: it belongs to another tool, so no history is recorded
-                       → if it belongs to RefoundAI's ralph, run `ralph import refound`; otherwise `mv .ralph/progress.db .ralph/progress.db.other`; ralph then starts a new history
-            "),
-            "text" => assert_snapshot!(looked, @"
-            exit 1
-              error    .ralph/progress.db: it is not an SQLite database, so no history is recorded
-                       → `mv .ralph/progress.db .ralph/progress.db.other`; ralph then starts a new history
-            "),
-            "newer" => assert_snapshot!(looked, @"
-            exit 1
-              error    .ralph/progress.db: written by a newer version of ralph (format 99, this version supports up to 10), so no history is recorded
-                       → update ralph
-            "),
-            _ => assert!(
-                looked.starts_with("exit 1\n") && looked.contains("it is damaged: "),
-                "{looked}"
-            ),
+        only_checked(&env)
+    };
+    let aside = "`mv .ralph/progress.db .ralph/progress.db.other`";
+    check(
+        &report(None),
+        0,
+        &[["note", "there is no database yet", "`ralph init`"]],
+    );
+    for (bytes, problem, remedies) in [
+        (
+            foreign_database(),
+            "it belongs to another tool, so no history is recorded",
+            ["`ralph import refound`", aside],
+        ),
+        (
+            b"select * from notes;\n".to_vec(),
+            "it is not an SQLite database, so no history is recorded",
+            [aside, ""],
+        ),
+        (newer, "newer version of ralph (format 99, ", ["update ralph", ""]),
+    ] {
+        let looked = report(Some(bytes));
+        for remedy in remedies {
+            check(&looked, 1, &[["error", problem, remedy]]);
         }
+    }
+    let whole = whole_database();
+    for bytes in [whole[..8192].to_vec(), scribbled(whole)] {
+        let looked = report(Some(bytes));
+        assert!(
+            looked.starts_with("exit 1\n") && looked.contains("it is damaged: "),
+            "{looked}"
+        );
     }
 }
 
@@ -90,11 +89,9 @@ fn a_log_kept_by_a_reader_is_reported() {
     writer
         .execute_batch("PRAGMA wal_autocheckpoint = 0; CREATE TABLE guests AS SELECT zeroblob(2000000) AS large")
         .unwrap();
-    assert_snapshot!(wrong(&doctor(&env, []).run()), @"
-    exit 0
-      warning  .ralph/progress.db-wal: another program reads the database, so its write-ahead log (1.9 MiB) cannot be reset
-               → close that program; until then, damage to the log can lose its contents
-    ");
+    let looked = wrong(&doctor(&env, []).run());
+    let log = ".ralph/progress.db-wal: another program reads the database, so its write-ahead log (1.9 MiB)";
+    check(&looked, 0, &[["warning", log, "close that program"]]);
     reader.execute_batch("COMMIT").unwrap();
     assert_eq!(wrong(&doctor(&env, []).run()), "exit 0\n\n");
 }
@@ -104,15 +101,8 @@ fn an_untrusted_index_is_rebuilt() {
     let env = used();
     env.write(STAMP, "another stamp");
     let (looked, fixed) = checked_and_fixed(&env);
-    assert_snapshot!(looked, @"
-    exit 0
-      note     .ralph/index.db: written incompletely, before a restart, or by another version; it will be rebuilt
-    ");
-    assert_snapshot!(fixed, @"
-    exit 0
-      fixed    .ralph/index.db: written incompletely, before a restart, or by another version; it will be rebuilt
-               → rebuilt the index
-    ");
+    check(&looked, 0, &[["note", "it will be rebuilt", ""]]);
+    check(&fixed, 0, &[["fixed", "it will be rebuilt", "rebuilt the index"]]);
     env.write(INDEX, "no index at all");
     let (_, fixed) = checked_and_fixed(&env);
     assert!(fixed.starts_with("exit 0\n  fixed "), "{fixed}");
@@ -124,18 +114,16 @@ fn an_untrusted_index_is_rebuilt() {
 fn an_index_of_another_tool_is_not_touched() {
     let env = healthy();
     env.write(INDEX, foreign_database());
-    assert_snapshot!(only_checked(&env), @"
-    exit 1
-      error    .ralph/index.db: it belongs to another tool, so there is no index and searches are slower
-               → `mv .ralph/index.db .ralph/index.db.other`; ralph then creates a new index
-    ");
+    let aside = "`mv .ralph/index.db .ralph/index.db.other`";
+    let foreign = ".ralph/index.db: it belongs to another tool";
+    check(&only_checked(&env), 1, &[["error", foreign, aside]]);
     std::fs::remove_file(env.path(INDEX)).unwrap();
     std::fs::create_dir(env.path(INDEX)).unwrap();
-    assert_snapshot!(only_checked(&env), @"
-    exit 1
-      error    .ralph/index.db: not a file, so there is no index and searches are slower
-               → move it away; ralph creates a new index
-    ");
+    check(
+        &only_checked(&env),
+        1,
+        &[["error", ".ralph/index.db: not a file", "move it away"]],
+    );
 }
 
 #[test]
@@ -171,9 +159,7 @@ fn a_worktree_shares_the_database() {
     std::fs::create_dir_all(linked.join(".ralph")).unwrap();
     std::fs::set_permissions(linked.join(".ralph"), std::fs::Permissions::from_mode(0o700)).unwrap();
     std::fs::copy(env.path(DATABASE), linked.join(DATABASE)).unwrap();
-    assert_snapshot!(wrong(&doctor(&env, []).folder(&linked).run()), @"
-    exit 0
-      warning  .ralph/progress.db: not used: all worktrees share [TMP]/project/.ralph/progress.db
-               → remove it if nothing else needs it
-    ");
+    let looked = wrong(&doctor(&env, []).folder(&linked).run());
+    let unused = ".ralph/progress.db: not used: all worktrees share [TMP]/project/.ralph/progress.db";
+    check(&looked, 0, &[["warning", unused, "remove it"]]);
 }

@@ -2,9 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use insta::assert_snapshot;
-
-use super::{checked_and_fixed, doctor, healthy, only_checked, wrong};
+use super::{check, checked_and_fixed, doctor, healthy, only_checked, wrong};
 use crate::{DATABASE, GUARDRAILS, MEMORIES, add, env};
 
 #[test]
@@ -21,28 +19,34 @@ fn ignore_lines_are_added_and_tracked_files_reported() {
         GUARDRAILS,
     ]);
     let (looked, fixed) = checked_and_fixed(&env);
-    assert_snapshot!(looked, @r#"
-    exit 1
-      warning  .gitignore:2: the line ".agent/*.md" keeps memories out of git
-               → remove or narrow it; notes are meant to be in git
-      warning  .gitignore: git does not ignore .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/run.lock, and 10 others
-               → `ralph doctor --fix`, or `ralph init`, adds the missing lines
-      error    .ralph/progress.db: git tracks the database, so a checkout replaces it with an old version
-               → run `git rm --cached`, which keeps the files, and commit that
-      warning  .agent/memories.md.lock, .agent/scratchpad.md: git tracks files that are only useful here and that block checkouts and merges
-               → run `git rm --cached`, which keeps the files, and commit that
-    "#);
-    assert_snapshot!(fixed, @r#"
-    exit 1
-      fixed    .gitignore: git does not ignore .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/run.lock, and 10 others
-               → added 15 lines to .gitignore
-      warning  .gitignore:2: the line ".agent/*.md" keeps memories out of git
-               → remove or narrow it; notes are meant to be in git
-      error    .ralph/progress.db: git tracks the database, so a checkout replaces it with an old version
-               → run `git rm --cached`, which keeps the files, and commit that
-      warning  .agent/memories.md.lock, .agent/scratchpad.md: git tracks files that are only useful here and that block checkouts and merges
-               → run `git rm --cached`, which keeps the files, and commit that
-    "#);
+    let narrow = [
+        "warning",
+        ".gitignore:2: the line \".agent/*.md\"",
+        "remove or narrow it",
+    ];
+    let missing = "git does not ignore .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, ";
+    let database = [
+        "error",
+        ".ralph/progress.db: git tracks the database",
+        "`git rm --cached`",
+    ];
+    let local = ".agent/memories.md.lock, .agent/scratchpad.md: git tracks files";
+    let local = ["warning", local, "`git rm --cached`"];
+    check(
+        &looked,
+        1,
+        &[narrow, ["warning", missing, "`ralph doctor --fix`"], database, local],
+    );
+    check(
+        &fixed,
+        1,
+        &[
+            ["fixed", missing, "added 15 lines to .gitignore"],
+            narrow,
+            database,
+            local,
+        ],
+    );
     env.write(".gitignore", format!("{}!/.ralph/index.db\n", env.read(".gitignore")));
     let looked = only_checked(&env);
     assert!(
@@ -57,16 +61,9 @@ fn without_init_only_merging_is_missing() {
     env.git(["init", "--quiet"]);
     add(&env, "a note");
     let (looked, fixed) = checked_and_fixed(&env);
-    assert_snapshot!(looked, @"
-    exit 0
-      note     .gitattributes: git merges notes as plain text: missing .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
-               → `ralph doctor --fix`, or `ralph init`, sets it up
-    ");
-    assert_snapshot!(fixed, @"
-    exit 0
-      fixed    .gitattributes: git merges notes as plain text: missing .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
-               → added 2 lines to .gitattributes, set merge.ralph.driver in git's configuration
-    ");
+    let missing = "missing .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph";
+    check(&looked, 0, &[["note", missing, "`ralph doctor --fix`"]]);
+    check(&fixed, 0, &[["fixed", missing, "added 2 lines to .gitattributes"]]);
     assert_eq!(env.git(["config", "merge.ralph.name"]), "notes, entry by entry\n");
 }
 
@@ -75,36 +72,23 @@ fn half_a_merge_setup_is_a_warning() {
     let clone = healthy();
     clone.git(["config", "--unset", "merge.ralph.driver"]);
     let (looked, fixed) = checked_and_fixed(&clone);
-    assert_snapshot!(looked, @"
-    exit 0
-      warning  git's configuration has no merge.ralph.driver, or an outdated one; clones do not copy it
-               → `ralph doctor --fix`, or `ralph init`, sets it up
-    ");
-    assert_snapshot!(fixed, @"
-    exit 0
-      fixed    git's configuration has no merge.ralph.driver, or an outdated one; clones do not copy it
-               → set merge.ralph.driver in git's configuration
-    ");
+    let no_driver = "git's configuration has no merge.ralph.driver";
+    check(&looked, 0, &[["warning", no_driver, "`ralph doctor --fix`"]]);
+    check(&fixed, 0, &[["fixed", no_driver, "set merge.ralph.driver"]]);
     let env = healthy();
     env.write(".gitattributes", "*.md text\n");
     let (looked, _) = checked_and_fixed(&env);
-    assert_snapshot!(looked, @"
-    exit 0
-      warning  .gitattributes: git merges notes as plain text: missing .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
-               → `ralph doctor --fix`, or `ralph init`, sets it up
-    ");
+    let missing = "missing .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph";
+    check(&looked, 0, &[["warning", missing, "`ralph doctor --fix`"]]);
     let env = healthy();
     env.write(".gitattributes", "*.md merge=union\n");
     env.git(["config", "merge.ralph.driver", "mine %A"]);
-    assert_snapshot!(only_checked(&env), @r#"
-    exit 0
-      warning  .gitattributes: git's attributes say `.agent/memories.md merge=union`, so notes are not merged entry by entry
-               → change it to merge=ralph
-      warning  .gitattributes: git's attributes say `.agent/guardrails.md merge=union`, so notes are not merged entry by entry
-               → change it to merge=ralph
-      warning  merge.ralph.driver is "mine %A", which is not ralph's own
-               → `git config --unset merge.ralph.driver`, then `ralph doctor --fix`
-    "#);
+    let expected = [
+        ["warning", "`.agent/memories.md merge=union`", "merge=ralph"],
+        ["warning", "`.agent/guardrails.md merge=union`", "merge=ralph"],
+        ["warning", "\"mine %A\"", "`git config --unset merge.ralph.driver`"],
+    ];
+    check(&only_checked(&env), 0, &expected);
     assert_eq!(env.git(["config", "merge.ralph.driver"]), "mine %A\n");
 }
 
@@ -115,13 +99,10 @@ fn a_pipe_as_gitignore_does_not_block() {
         std::fs::remove_file(env.path(name)).unwrap();
         assert_eq!(env.sh(&format!("mkfifo {name}")).run().code, Some(0));
     }
-    assert_snapshot!(wrong(&doctor(&env, ["--fix"]).run()), @"
-    exit 1
-      error    .gitignore: it is not a file
-               → move it away
-      error    .gitattributes: it is not a file
-               → move it away
-    ");
+    let fixed = wrong(&doctor(&env, ["--fix"]).run());
+    let no_file = |problem| ["error", problem, "move it away"];
+    let expected = [".gitignore: it is not a file", ".gitattributes: it is not a file"].map(no_file);
+    check(&fixed, 1, &expected);
 }
 
 #[test]
@@ -133,11 +114,8 @@ fn variables_of_a_git_hook_are_ignored() {
         invocation = invocation.env(variable, env.beside("elsewhere"));
     }
     let looked = wrong(&invocation.env("GIT_LITERAL_PATHSPECS", "1").run());
-    assert_snapshot!(looked, @"
-    exit 1
-      error    .ralph/progress.db: git tracks the database, so a checkout replaces it with an old version
-               → run `git rm --cached`, which keeps the files, and commit that
-    ");
+    let database = ".ralph/progress.db: git tracks the database";
+    check(&looked, 1, &[["error", database, "`git rm --cached`"]]);
 }
 
 #[test]
@@ -145,17 +123,26 @@ fn without_git_the_other_checks_run() {
     let env = healthy();
     env.write(MEMORIES, "## Fixes\n### mem-1\n");
     let looked = doctor(&env, []).env("PATH", env.beside("nowhere")).run();
-    assert_snapshot!(wrong(&looked), @r#"
-    exit 1
-      error    .agent/memories.md:2: "mem-1" is not a valid id, so this block is not read
-               → fix it in the file
-      note     tracked and ignored files were not checked: git could not be started: No such file or directory (os error 2)
-      note     git's merge setup was not checked: git could not be started: No such file or directory (os error 2)
-      note     no known coding agent is on PATH
-               → install one, or set yours in .ralph.toml: [agent] command = "…"
-      warning  `ralph` is not on PATH, so hooks and git cannot find it
-               → add this program's folder to PATH
-    "#);
+    let expected = [
+        [
+            "error",
+            ".agent/memories.md:2: \"mem-1\" is not a valid id",
+            "fix it in the file",
+        ],
+        [
+            "note",
+            "tracked and ignored files were not checked: git could not be started",
+            "",
+        ],
+        [
+            "note",
+            "git's merge setup was not checked: git could not be started",
+            "",
+        ],
+        ["note", "no known coding agent is on PATH", "command = "],
+        ["warning", "`ralph` is not on PATH", "to PATH"],
+    ];
+    check(&wrong(&looked), 1, &expected);
 }
 
 #[test]

@@ -28,6 +28,24 @@ fn session(env: &TestEnv) -> String {
     session_in(&doctor(env, ["--agent"]).run())
 }
 
+/// Checks the exit code of a confirmed agent, and that the session findings contain these texts in this order.
+#[track_caller]
+fn check(env: &TestEnv, code: i32, texts: &[&str]) {
+    check_session(&session(env), code, texts);
+}
+
+#[track_caller]
+fn check_session(session: &str, code: i32, texts: &[&str]) {
+    assert!(session.starts_with(&format!("exit {code}\n")), "{session}");
+    let mut rest = session;
+    for text in texts {
+        let Some((_, after)) = rest.split_once(text) else {
+            panic!("{text:?} is missing or out of order in\n{session}");
+        };
+        rest = after;
+    }
+}
+
 fn session_in(finished: &Finished) -> String {
     let lines = finished.stdout.lines().skip_while(|line| *line != "session");
     let lines = lines.skip(1).take_while(|line| line.starts_with(' '));
@@ -85,30 +103,39 @@ fn a_missing_login_is_reported_with_login_methods() {
         &Script::new().speaking_acp().refusing_sessions(error),
         "kind = \"acp\"\n",
     );
-    assert_snapshot!(session(&env), @r#"
-    exit 1
-      ok       [agent] (configured), protocol "acp"
-      ok       scripted-agent 1.0.0; ACP version 1, after [time]
-      error    it is not logged in: Authentication required
-               → log in with the agent itself, or set its key; it offers: A key
-    "#);
+    check(
+        &env,
+        1,
+        &[
+            "error    it is not logged in: Authentication required",
+            "it offers: A key",
+        ],
+    );
 }
 
 #[test]
 fn a_program_without_acp_is_reported() {
-    let script = Script::new().turn([say("Hello")]);
-    let (env, agent) = with_agent(&script, "kind = \"acp\"\n");
-    let words = format!("{} --prompt-file /dev/null", agent.command().replace('\'', ""));
-    env.write(
-        ".ralph.toml",
-        format!("[agent]\nkind = \"acp\"\ncommand = \"{words}\"\n"),
-    );
-    assert_snapshot!(session(&env), @r#"
-    exit 1
-      ok       [agent] (configured), protocol "acp"
-      error    it does not speak ACP; it printed: Hello
-               → add the arguments that enable ACP to [agent] command, or set kind = "command"
-    "#);
+    for (actions, texts) in [
+        (
+            vec![say("Hello")],
+            [
+                "error    it does not speak ACP; it printed: Hello",
+                "set kind = \"command\"",
+            ],
+        ),
+        (
+            vec![say_error("no node here"), exit(3)],
+            ["error    exit code 3: no node here", "start it by hand"],
+        ),
+    ] {
+        let (env, agent) = with_agent(&Script::new().turn(actions), "");
+        let words = format!("{} --prompt-file /dev/null", agent.command().replace('\'', ""));
+        env.write(
+            ".ralph.toml",
+            format!("[agent]\nkind = \"acp\"\ncommand = \"{words}\"\n"),
+        );
+        check(&env, 1, &texts);
+    }
 }
 
 #[test]
@@ -126,57 +153,44 @@ fn any_other_agent_is_asked_for_its_version() {
         );
         session(&env)
     };
-    assert_snapshot!(said("echo \"$@ is 2.1\"", "-x", "claude"), @r#"
-    exit 0
-      ok       [TMP]/bin/an-agent (configured), protocol "claude"
-      ok       `an-agent --version` says --version is 2.1 after [time]
-      ok       its login is only checked in its first turn
-    "#);
-    assert_snapshot!(said("echo broken; exit 3", "-x", "claude"), @r#"
-    exit 1
-      ok       [TMP]/bin/an-agent (configured), protocol "claude"
-      error    `an-agent --version` ended with exit code 3: broken after [time]
-               → install it, add its folder to PATH, or fix [agent] command in .ralph.toml
-    "#);
-    assert_snapshot!(said("echo 11.0", "@openai/codex", "codex"), @r#"
-    exit 0
-      ok       [TMP]/bin/an-agent (configured), protocol "codex"
-      ok       `an-agent --version` says 11.0 after [time]
-      ok       this is the version of an-agent, not of the agent that an-agent starts
-      ok       its login is only checked in its first turn
-    "#);
-    assert!(
-        said("exit 3", "-x", "command").starts_with("exit 0"),
-        "any program may be an agent"
+    let answer = said("echo \"$@ is 2.1\"", "-x", "claude");
+    check_session(
+        &answer,
+        0,
+        &["says --version is 2.1", "its login is only checked in its first turn"],
     );
+    assert!(!answer.contains("not of the agent"), "{answer}");
+    let broken = said("echo broken; exit 3", "-x", "claude");
+    check_session(
+        &broken,
+        1,
+        &[
+            "error    `an-agent --version` ended with exit code 3: broken",
+            "install it",
+        ],
+    );
+    let launched = said("echo 11.0", "@openai/codex", "codex");
+    check_session(
+        &launched,
+        0,
+        &[
+            "says 11.0",
+            "the version of an-agent, not of the agent that an-agent starts",
+        ],
+    );
+    let any = said("exit 3", "-x", "command");
+    check_session(&any, 0, &[]);
 }
 
 #[test]
 fn a_missing_agent_comes_with_its_install_command() {
     let env = healthy();
     env.write(".ralph.toml", "[agent]\ncommand = \"gemini\"\n");
-    assert_snapshot!(session(&env), @r"
-    exit 1
-      error    cannot start the agent: gemini is not on the PATH
-               → `npm install -g @google/gemini-cli` installs it
-    ");
-}
-
-#[test]
-fn an_agent_that_crashes_at_once_is_reported() {
-    let script = Script::new().turn([say_error("no node here"), exit(3)]);
-    let (env, agent) = with_agent(&script, "");
-    let words = format!("{} --prompt-file /dev/null", agent.command().replace('\'', ""));
-    env.write(
-        ".ralph.toml",
-        format!("[agent]\nkind = \"acp\"\ncommand = \"{words}\"\n"),
+    check(
+        &env,
+        1,
+        &["gemini is not on the PATH", "`npm install -g @google/gemini-cli`"],
     );
-    assert_snapshot!(session(&env), @r#"
-    exit 1
-      ok       [agent] (configured), protocol "acp"
-      error    exit code 3: no node here
-               → start it by hand to see its output
-    "#);
 }
 
 /// A project whose agent is this script.
@@ -194,19 +208,18 @@ fn an_unconfirmed_agent_is_not_started() {
         let env = with_program(": > started", kind);
         let finished = doctor(&env, ["--agent"]).run();
         assert!(!env.path("started").exists());
-        assert_eq!(
-            finished.stderr,
-            format!(
-                "Confirm what this project may do on your machine:\n  agent.kind = {kind}\n  agent.command = /bin/sh agent.sh\n  script agent.sh\n"
-            )
-        );
-        let lines = [
-            "exit 1",
-            &format!("  ok       /bin/sh (configured), protocol {kind:?}"),
-            "  error    not confirmed, and there is no terminal to ask on: agent.kind, agent.command, script agent.sh",
-            "           → run `ralph doctor --agent` at a terminal to be asked, or `ralph run --trust` to confirm all settings",
+        let kind = format!("agent.kind = {kind}");
+        for setting in [kind.as_str(), "agent.command = /bin/sh agent.sh", "script agent.sh"] {
+            assert!(finished.stderr.contains(setting), "{setting} in {finished}");
+        }
+        let texts = [
+            "ok       /bin/sh (configured)",
+            "error    not confirmed",
+            "agent.kind, agent.command, script agent.sh",
+            "`ralph doctor --agent`",
+            "`ralph run --trust`",
         ];
-        assert_eq!(session_in(&finished), lines.join("\n"));
+        check_session(&session_in(&finished), 1, &texts);
     }
 }
 
@@ -222,33 +235,25 @@ fn confirming_a_run_confirms_its_agent() {
     assert!(!env.path("started").exists(), "there was nothing to do");
     let finished = doctor(&env, ["--agent"]).run();
     assert!(env.path("started").exists(), "{finished}");
-    assert_eq!(
-        finished.stderr,
-        "Starting sh; this may take a while. Press Ctrl+C to stop.\n"
-    );
+    assert!(finished.stderr.starts_with("Starting sh"), "{finished}");
+    assert_eq!(finished.stderr.lines().count(), 1, "nothing to confirm: {finished}");
 }
 
 #[test]
 fn an_unknown_acp_program_is_detected() {
     let (env, agent) = with_agent(&Script::new().speaking_acp().turn([say("never")]), "");
-    assert_snapshot!(session(&env), @r#"
-    exit 1
-      ok       [agent] (configured), protocol "command"
-      error    it speaks ACP, but is configured as a plain-text program
-               → set kind = "acp" under [agent] in .ralph.toml
-    "#);
+    check(&env, 1, &["error    it speaks ACP", "kind = \"acp\" under [agent]"]);
     assert_eq!(agent.turns(), 0);
 }
 
 #[test]
 fn an_agent_with_endless_output_is_stopped() {
     let env = with_program("exec /usr/bin/yes", "acp");
-    assert_snapshot!(session(&env), @r#"
-    exit 1
-      ok       /bin/sh (configured), protocol "acp"
-      error    it printed more than 16 MiB without opening a session, and was stopped
-               → start it by hand to see what it prints
-    "#);
+    check(
+        &env,
+        1,
+        &["error    it printed more than 16 MiB without opening a session, and was stopped"],
+    );
 }
 
 #[test]

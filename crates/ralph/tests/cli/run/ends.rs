@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, exit, raw, say, say_error, write};
 
-use super::{DONE, Scene, diligent};
+use super::{DONE, Scene, check_end, diligent};
 
 #[test]
 fn failing_task_is_given_up_and_others_continue() {
@@ -39,13 +39,15 @@ fn failing_task_is_given_up_and_others_continue() {
     11:20:00 Learned from the run: 2 extracted, 1 validated, 1 rejected, 1 promoted, 0 skipped.
     Hint: Run `ralph review` to see what needs your attention, or `ralph task reset ID` to retry a task.
     ");
-    assert_snapshot!(scene.run(&["plan.md"]), @"
-    exit 4
-    --- stdout
-    1 task of plan.md failed, and nothing else in it is ready.
-    --- stderr
-    Hint: Run `ralph task tree t-025cc1` to see failures, `ralph task reset t-025cc1 --all` to reopen them.
-    ");
+    check_end(
+        &scene.run(&["plan.md"]),
+        4,
+        &[
+            "1 task of plan.md failed",
+            "`ralph task tree t-025cc1`",
+            "`ralph task reset t-025cc1 --all`",
+        ],
+    );
     assert_eq!(scene.agent.turns(), 3);
 }
 
@@ -53,26 +55,16 @@ fn failing_task_is_given_up_and_others_continue() {
 fn fault_4_limit_is_exact_and_hints_how_to_continue() {
     let scene = Scene::new(&diligent());
     scene.env.write("plan.md", "- [ ] one\n- [ ] two\n- [ ] three\n");
-    assert_snapshot!(scene.run(&["plan.md", "--limit", "2"]), @"
-    exit 4
-    --- stdout
-    The limit of 2 iterations is reached.
-    2 iterations: 2 tasks done
-    --- stderr
-    Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
-    11:20:00 run-d101b5b9 started.
-    11:20:00 gate passed: true
-    11:20:00 [t-8eec67] iteration 1: one
-    11:20:00 [t-8eec67] prompt: [n] tokens, nothing from memory
-    11:20:00 [t-8eec67] gate passed: true
-    11:20:00 [t-8eec67] done (1 file changed)
-    11:20:00 [t-32555e] iteration 2: two
-    11:20:00 [t-32555e] gate passed: true
-    11:20:00 [t-32555e] done (1 file changed)
-    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
-    Hint: Run `ralph run plan.md --limit 2 --agent [agent]` to continue.
-    ");
+    check_end(
+        &scene.run(&["plan.md", "--limit", "2"]),
+        4,
+        &[
+            "limit of 2 iterations",
+            "2 iterations: 2 tasks done",
+            "iteration 2: two",
+            "Hint: Run `ralph run plan.md --limit 2 --agent [agent]` to continue.",
+        ],
+    );
     assert_eq!(scene.agent.turns(), 2);
     // The last allowed iteration may complete everything.
     assert_eq!(scene.run(&["plan.md", "--limit", "1"]).code, Some(0));
@@ -86,29 +78,25 @@ fn crash_silence_and_wrong_task_are_distinguished() {
         .turn([say("<task-done>t-000000</task-done>")])
         .turn([say("I did something.")]);
     let scene = Scene::new(&script);
-    assert_snapshot!(scene.run(&["one"]), @r#"
-    exit 4
-    --- stdout
-    Stopped: 1 task failed.
-    4 iterations: no task done, 1 failed
-    --- stderr
-    Task t-025cc1: one
-    Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
-    11:20:00 run-658eec67 started.
-    11:20:00 gate passed: true
-    11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
-    11:20:00 [t-025cc1] failed: The agent crashed: exit code 3: panic: no disk.
-    11:20:00 [t-025cc1] iteration 2, attempt 2 of 4: one
-    11:20:00 [t-025cc1] blocked: The agent said nothing. If it speaks ACP, set `kind = "acp"` under [agent] in .ralph.toml.
-    11:20:00 [t-025cc1] iteration 3, attempt 3 of 4: one
-    11:20:00 [t-025cc1] blocked: The agent reported on t-000000 instead of its own task.
-    11:20:00 [t-025cc1] iteration 4, attempt 4 of 4: one
-    11:20:00 [t-025cc1] blocked: The agent ended without saying whether the task is done.
-    11:20:00 [t-025cc1] Gave up: no attempts are left.
-    Hint: Run `ralph review` to see what needs your attention, or `ralph task reset ID` to retry a task.
-    "#);
+    check_end(
+        &scene.run(&["one"]),
+        4,
+        &[
+            "1 task failed",
+            "4 iterations: no task done, 1 failed",
+            "failed: The agent crashed: exit code 3: panic: no disk",
+            "iteration 2, attempt 2 of 4",
+            "blocked: The agent said nothing",
+            "set `kind = \"acp\"` under [agent]",
+            "iteration 3, attempt 3 of 4",
+            "blocked: The agent reported on t-000000",
+            "iteration 4, attempt 4 of 4",
+            "blocked: The agent ended without saying",
+            "Gave up",
+            "`ralph review`",
+            "`ralph task reset ID`",
+        ],
+    );
     assert_eq!(scene.outcomes(), ["failed", "blocked", "blocked", "blocked"]);
 }
 
@@ -116,21 +104,16 @@ fn crash_silence_and_wrong_task_are_distinguished() {
 fn failure_promise_ends_the_run() {
     let scene = Scene::new(&Script::new().turn([say("<promise>FAILURE</promise>")]));
     scene.env.write("plan.md", "- [ ] one\n- [ ] two\n");
-    assert_snapshot!(scene.run(&["plan.md"]), @"
-    exit 4
-    --- stdout
-    The agent asked to stop the run.
-    1 iteration: no task done
-    --- stderr
-    Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
-    11:20:00 run-ee42c90b started.
-    11:20:00 gate passed: true
-    11:20:00 [t-8eec67] iteration 1: one
-    11:20:00 [t-8eec67] prompt: [n] tokens, nothing from memory
-    11:20:00 [t-8eec67] blocked: The agent asked to stop the run.
-    Hint: Run `ralph run plan.md --agent [agent]` to continue.
-    ");
+    check_end(
+        &scene.run(&["plan.md"]),
+        4,
+        &[
+            "The agent asked to stop the run",
+            "1 iteration: no task done",
+            "blocked: The agent asked to stop",
+            "Hint: Run `ralph run plan.md --agent [agent]` to continue.",
+        ],
+    );
     assert_eq!(scene.agent.turns(), 1);
 }
 
@@ -157,21 +140,16 @@ fn agent_without_login_ends_the_run() {
     let result = r#"{"type":"result","subtype":"success","is_error":true,"result":"Invalid API key","api_error_status":401,"terminal_reason":"api_error"}"#;
     let scene = Scene::new(&Script::new().speaking_claude().turn([raw(result), exit(1)]));
     scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"claude\"\n");
-    assert_snapshot!(scene.run(&["one"]), @"
-    exit 1
-    --- stdout
-    1 iteration: no task done
-    --- stderr
-    Task t-025cc1: one
-    Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
-    Verifier: claude, read-only.
-    11:20:00 run-658eec67 started.
-    11:20:00 gate passed: true
-    11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
-    11:20:00 [t-025cc1] interrupted: The agent is not logged in, or its key is invalid: Invalid API key.
-    Error: The agent is not logged in, or its key is invalid: Invalid API key.
-    ");
+    check_end(
+        &scene.run(&["one"]),
+        1,
+        &[
+            "1 iteration: no task done",
+            "interrupted: The agent is not logged in",
+            "Error: The agent is not logged in",
+            "Invalid API key",
+        ],
+    );
     assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
 }
 
@@ -199,43 +177,40 @@ fn codex_turn_ends_are_distinguished() {
         crate::USER_CONFIG,
         "[agent]\nkind = \"codex\"\n[execution]\nmax_retries = 9\n",
     );
-    let finished = scene.run(&["one"]);
-    assert_eq!(finished.code, Some(1), "{finished}");
-    let told: Vec<&str> = finished
-        .stderr
-        .lines()
-        .filter_map(|line| line.split_once("[t-025cc1] ").map(|(_, told)| told))
-        .filter(|told| told.starts_with("blocked") || told.starts_with("interrupted") || told.starts_with("failed"))
-        .collect();
-    assert_snapshot!(told.join("\n"), @r#"
-    blocked: The agent said nothing.
-    interrupted: The prompt was too long for the model; the next one will have half the memory.
-    blocked: The agent's answer was cut off at its token limit.
-    blocked: The agent was not allowed to use shell (git push). This line permits it: prefix_rule(pattern = ["git","push"], decision = "allow") in ~/.codex/rules/default.rules
-    interrupted: The agent is not logged in, or its key is invalid: unexpected status 401 Unauthorized: no key, url: http://127.0.0.1/v1/responses.
-    "#);
+    check_end(
+        &scene.run(&["one"]),
+        1,
+        &[
+            "blocked: The agent said nothing",
+            "interrupted: The prompt was too long",
+            "half the memory",
+            "blocked: The agent's answer was cut off",
+            "blocked: The agent was not allowed to use shell (git push)",
+            "prefix_rule(pattern = [\"git\",\"push\"], decision = \"allow\") in ~/.codex/rules/default.rules",
+            "interrupted: The agent is not logged in",
+            "unexpected status 401",
+        ],
+    );
+    assert_eq!(
+        scene.outcomes(),
+        ["blocked", "interrupted", "blocked", "blocked", "interrupted"]
+    );
 }
 
 #[test]
 fn done_without_a_change_is_reported() {
     let scene = Scene::new(&Script::new().turn([say(DONE)]));
-    assert_snapshot!(scene.run(&["one"]), @"
-    exit 4
-    --- stdout
-    1 task done, unverified: no attempt changed a project file. Run `ralph review`.
-    1 iteration: 1 task done, 1 unverified
-    --- stderr
-    Task t-025cc1: one
-    Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
-    11:20:00 run-658eec67 started.
-    11:20:00 gate passed: true
-    11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
-    11:20:00 [t-025cc1] gate passed: true
-    11:20:00 [t-025cc1] done
-    11:20:00 [t-025cc1] unverified: no attempt changed a project file
-    ");
+    check_end(
+        &scene.run(&["one"]),
+        4,
+        &[
+            "unverified",
+            "`ralph review`",
+            "1 iteration: 1 task done, 1 unverified",
+            "[t-025cc1] done\n",
+            "unverified: no attempt changed a project file",
+        ],
+    );
 }
 
 #[test]
@@ -247,34 +222,19 @@ fn summary_has_cost_and_notes() {
     let scene = Scene::new(&script);
     scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"claude\"\n");
     scene.env.write("plan.md", "- [ ] one\n- [ ] two\n");
-    assert_snapshot!(scene.run(&["plan.md"]), @"
-    exit 4
-    --- stdout
-    1 task done, unverified: no attempt changed a project file. Run `ralph review`.
-    2 iterations: 2 tasks done, 1 unverified, 2 notes, $1.00
-    Notes stored by the agent: 1
-      ports.md
-    --- stderr
-    Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
-    Verifier: claude, read-only.
-    11:20:00 run-ee42c90b started.
-    11:20:00 gate passed: true
-    11:20:00 [t-8eec67] iteration 1: one
-    11:20:00 [t-8eec67] prompt: [n] tokens, nothing from memory
-    11:20:00 [t-8eec67]   Write a.txt
-    11:20:00 [t-8eec67] gate passed: true
-    11:20:00 [t-8eec67] claude verifies the work
-    11:20:00 [t-8eec67] verifier passed
-    11:20:00 [t-8eec67] done (1 file changed)
-    11:20:00 [t-8eec67] noted: .ralph/knowledge/ports.md
-    11:20:00 [t-32555e] iteration 2: two
-    11:20:00 [t-32555e]   Write a.txt
-    11:20:00 [t-32555e] gate passed: true
-    11:20:00 [t-32555e] claude verifies the work
-    11:20:00 [t-32555e] verifier passed
-    11:20:00 [t-32555e] done
-    11:20:00 [t-32555e] unverified: no attempt changed a project file
-    ");
+    check_end(
+        &scene.run(&["plan.md"]),
+        4,
+        &[
+            "2 iterations: 2 tasks done, 1 unverified, 2 notes, $1.00\n",
+            "Notes stored by the agent: 1\n  ports.md\n",
+            "Agent: claude (from --agent), permissions: edit",
+            "Verifier: claude, read-only.",
+            "Write a.txt",
+            "verifier passed",
+            "noted: .ralph/knowledge/ports.md",
+        ],
+    );
 }
 
 #[test]

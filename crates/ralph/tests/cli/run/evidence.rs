@@ -29,11 +29,12 @@ fn still_failing_gate_is_no_evidence() {
     let scene = scene(&writes_x(), "[verify]\ncommands = [\"false\"]\n");
     let finished = scene.run(&["one", "--trust"]);
     assert_eq!(finished.code, Some(4), "{finished}");
-    assert_snapshot!(finished.stdout, @"
-    1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`.
-    1 iteration: 1 task done, 1 unverified
-    Still failing, as before this run: false
-    ");
+    assert!(
+        finished
+            .stdout
+            .ends_with("\nStill failing, as before this run: false\n"),
+        "{finished}"
+    );
     let task = json(&scene.env, &["task", "list", "--all", "--json"]);
     assert_eq!(task[0]["status"], "done");
     assert_eq!(task[0]["unverified"]["reason"], "no_evidence");
@@ -47,55 +48,43 @@ fn still_failing_gate_is_no_evidence() {
 #[test]
 fn run_without_gates_hints_what_to_set_up() {
     let scene = Scene::new(&writes_x());
-    assert_snapshot!(normal(scene.ungated(&["mend the login page"]).run()), @"
-    exit 4
-    --- stdout
-    1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`.
-    1 iteration: 1 task done, 1 unverified
-    --- stderr
-    Task t-025cc1: mend the login page
-    Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
-    No gates and no verifier: finished tasks will need your review.
-    11:20:00 run-658eec67 started.
-    11:20:00 [t-025cc1] iteration 1: mend the login page
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
-    11:20:00 [t-025cc1] done (1 file changed)
-    11:20:00 [t-025cc1] unverified: no gate or verifier confirmed it
-    Hint: Set a gate (`[verify] commands` in .ralph.toml) or a verifier to confirm finished work.
-    ");
-    // Nothing is left to do, but something needs attention.
-    assert_snapshot!(normal(scene.ungated(&[]).run()), @"
-    exit 4
-    --- stdout
-    1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`.
-    --- stderr
-    Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
-    No gates and no verifier: finished tasks will need your review.
-    11:20:00 run-1c9756ce started.
-    Hint: Set a gate (`[verify] commands` in .ralph.toml) or a verifier to confirm finished work.
-    ");
+    let unverified = "1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`.\n";
+    let warning = "No gates and no verifier: finished tasks will need your review.\n";
+    let hint = "Hint: Set a gate (`[verify] commands` in .ralph.toml) or a verifier";
+    // In the second run nothing is left to do, but something needs attention.
+    for (arguments, rest) in [(&["one"][..], "1 iteration: 1 task done, 1 unverified\n"), (&[], "")] {
+        let finished = normal(scene.ungated(arguments).run());
+        assert_eq!(
+            (finished.code, finished.stdout.as_str()),
+            (Some(4), format!("{unverified}{rest}").as_str()),
+            "{finished}"
+        );
+        for text in [warning, hint] {
+            assert_eq!(finished.stderr.matches(text).count(), 1, "{finished}");
+        }
+        let done = finished
+            .stderr
+            .contains("[t-025cc1] unverified: no gate or verifier confirmed it\n");
+        assert_eq!(done, !rest.is_empty(), "{finished}");
+    }
 }
 
 #[test]
 fn unverified_task_is_listed_until_reviewed() {
     let scene = unverified();
-    assert_snapshot!(scene.env.ok(["task", "list"]), @"
-    ID        STATUS            PRIORITY  PARENT  TITLE
-    t-025cc1  done, unverified  5                 one
-
-    Showing 1 task
-    ");
-    let shown = scene.env.ok(["task", "show", "t-025cc1"]);
-    assert_snapshot!(shown.split("attempts:").next().unwrap_or_default(), @"
-    t-025cc1  one
-    status: done, unverified
-    priority: 5
-    evidence: none
-    unverified: no gate or verifier confirmed it
-    review: accept with `ralph task done t-025cc1`, reopen with `ralph task reset t-025cc1`
-    ");
+    let why = "no gate or verifier confirmed it";
+    let printed = |arguments: &[&str], texts: &[&str]| scene.ralph(arguments).run().printed(texts);
+    printed(&["task", "list"], &["t-025cc1  done, unverified  ", "one"]);
+    printed(
+        &["task", "show", "t-025cc1"],
+        &[
+            "status: done, unverified\n",
+            "evidence: none\n",
+            why,
+            "task done t-025cc1",
+            "task reset t-025cc1",
+        ],
+    );
     assert_snapshot!(scene.env.ok(["review", "--list"]), @"
     1 done task is unverified
       t-025cc1  one
@@ -104,16 +93,16 @@ fn unverified_task_is_listed_until_reviewed() {
         ralph task done t-025cc1   # accept it
         ralph task reset t-025cc1  # reopen it
     ");
-    let status = scene.ralph(&["status"]).run().stdout;
-    let shown: Vec<&str> = status.lines().skip_while(|line| !line.starts_with("Review")).collect();
-    assert_snapshot!(shown.join("\n"), @"
-    Review   1 done task is unverified
-               t-025cc1  one
-                 no gate or verifier confirmed it
-    Tasks    1 done
-    Notes    none yet
-    Next     ralph review    # accept or reopen unverified tasks
-    ");
+    printed(
+        &["status"],
+        &[
+            "Review   1 done task is unverified\n",
+            "t-025cc1  one\n",
+            why,
+            "1 done",
+            "ralph review",
+        ],
+    );
     assert_eq!(
         json(&scene.env, &["status", "--json"])["runs"]["unverified"][0]["id"],
         "t-025cc1"
@@ -135,10 +124,13 @@ fn reset_unverified_task_is_retried() {
     scene.env.ok(["task", "reset", "t-025cc1"]);
     assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
     // The file already exists, and changes before the reset do not count.
-    assert_snapshot!(scene.run(&[]).stdout, @"
-    1 task done, unverified: no attempt changed a project file. Run `ralph review`.
-    1 iteration: 1 task done, 1 unverified
-    ");
+    let again = scene.run(&[]);
+    assert!(
+        again
+            .stdout
+            .starts_with("1 task done, unverified: no attempt changed a project file."),
+        "{again}"
+    );
 }
 
 #[test]
@@ -173,30 +165,22 @@ fn task_lists_mark_unverified_tasks() {
     let two = scene.env.ok(["task", "add", "two", "--after", part.trim()]);
     let finished = scene.ungated(&["--limit", "1"]).run();
     assert_eq!(finished.code, Some(4), "{finished}");
-    let text = |args: &[&str]| {
-        let text = scene.env.ok(args.iter().copied());
-        let lines = text.lines().filter(|line| line.contains('✓') || line.contains("one"));
-        lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
-    };
-    assert_snapshot!(text(&["task", "tree"]), @"
-    ✓ t-025cc1  one
-    └─ ✓ t-8eec67 (done, unverified)  part
-    ");
-    assert_snapshot!(text(&["feature", "show", "search"]), @"
-    status: done, unverified (1 of 1 done, 1 unverified)
-      ✓ t-025cc1  one
-      └─ ✓ t-8eec67 (done, unverified)  part
-    ");
-    assert_snapshot!(text(&["task", "show", two.trim()]), @"
-    after: ✓ t-8eec67 (done, unverified)  part
-      2025-01-20T11:20:00Z  Pending: all dependencies are done.
-    ");
-    assert_snapshot!(scene.env.ok(["feature", "list"]), @"
-    ID        STATUS            DONE  NAME
-    f-025cc1  done, unverified  1/1   search
-
-    Showing 1 feature
-    ");
+    let parent = format!("✓ {id}  one\n");
+    let subtask = format!("✓ {} (done, unverified)  part\n", part.trim());
+    for (arguments, texts) in [
+        (&["task", "tree"][..], [parent.as_str(), &subtask]),
+        (
+            &["feature", "show", "search"],
+            ["status: done, unverified (1 of 1 done, 1 unverified)\n", &subtask],
+        ),
+        (
+            &["task", "show", two.trim()],
+            [&format!("after: {subtask}"), "Pending: all dependencies are done."],
+        ),
+        (&["feature", "list"], ["done, unverified  1/1 ", "search"]),
+    ] {
+        scene.ralph(arguments).run().printed(&texts);
+    }
     let feature = json(&scene.env, &["feature", "list", "--json"]);
     assert_eq!(feature[0]["tasks"]["unverified"], 1, "{feature}");
     let tree = json(&scene.env, &["task", "tree", "--json"]);
@@ -211,8 +195,9 @@ fn run_of_another_task_reports_unverified_ones() {
     let scene = Scene::new(&super::diligent());
     assert_eq!(scene.ungated(&["one"]).run().code, Some(4));
     let finished = scene.run(&["two"]);
-    let first = finished.stdout.lines().next().unwrap_or_default().to_owned();
-    assert_snapshot!(first, @"t-9756ce (two) is done. 1 other task is done, unverified.");
+    let first = finished.stdout.lines().next().unwrap_or_default();
+    assert!(first.contains("(two) is done"), "{finished}");
+    assert!(first.contains("1 other task is done, unverified"), "{finished}");
 }
 
 #[test]
@@ -236,13 +221,14 @@ fn unstartable_gate_stops_the_run_early() {
     let scene = scene(&writes_x(), "[verify]\ncommands = [\"no-such-program --all\"]\n");
     let finished = scene.run(&["one", "--trust"]);
     assert_eq!((finished.code, scene.agent.turns()), (Some(1), 0), "{finished}");
-    let error = finished
-        .stderr
-        .lines()
-        .find(|line| line.starts_with("Error"))
-        .unwrap_or_default()
-        .to_owned();
-    assert_snapshot!(error, @"Error: The gate `no-such-program --all` cannot be started (exit code 127): sh: 1: no-such-program: not found. Fix `[verify] commands` in .ralph.toml, or install what the gate needs.");
+    let (_, error) = finished.stderr.split_once("Error: ").unwrap();
+    for text in [
+        "`no-such-program --all`",
+        "exit code 127",
+        "`[verify] commands` in .ralph.toml",
+    ] {
+        assert!(error.contains(text), "{text}: {finished}");
+    }
 }
 
 #[test]
@@ -250,42 +236,26 @@ fn changed_or_missing_prompt_is_reported() {
     let scene = Scene::new(&writes_x());
     assert_eq!(scene.run(&["one"]).code, Some(0));
     let prompt = ".ralph/runs/run-658eec67/001/prompt.md";
-    let told = |scene: &Scene| {
+    let reports = |report: &str| {
         let why = scene.env.ok(["why"]);
         let status = scene.env.ok(["status"]);
-        let lines = why
-            .lines()
-            .chain(status.lines())
-            .filter(|line| line.contains("prompt.md of"));
-        lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
+        let is_in = |text: &str| text.contains(&format!("prompt.md of iteration 1 {report}"));
+        (is_in(&why), is_in(&status))
     };
-    assert_eq!(told(&scene), "");
-    assert_eq!(json(&scene.env, &["why", "--json"])["prompt_state"], "intact");
+    let state = || json(&scene.env, &["why", "--json"])["prompt_state"].clone();
+    let (changed, missing) = ("was changed after the agent got it.\n", "is missing.\n");
+    assert_eq!((reports(""), state()), ((false, false), "intact".into()));
     let text = scene.env.read(prompt);
     scene.env.write(prompt, format!("{text}\nOne line more.\n"));
-    assert_snapshot!(told(&scene), @"
-    prompt.md of iteration 1 was changed after the agent got it.
-    Changed  run-658eec67: prompt.md of iteration 1 was changed after the agent got it.
-    ");
-    assert_eq!(json(&scene.env, &["why", "--json"])["prompt_state"], "changed");
+    assert_eq!((reports(changed), state()), ((true, true), "changed".into()));
+    assert_eq!(reports(missing), (false, false));
     std::fs::remove_file(scene.env.path(prompt)).unwrap();
-    assert_snapshot!(told(&scene), @"
-    prompt.md of iteration 1 is missing.
-    Changed  run-658eec67: prompt.md of iteration 1 is missing.
-    ");
-    assert_eq!(
-        json(&scene.env, &["status", "--json"])["prompt_warnings"]
-            .as_array()
-            .map(Vec::len),
-        Some(1)
-    );
+    assert_eq!(reports(missing), (true, true));
+    assert_eq!(reports(changed), (false, false));
+    let status = json(&scene.env, &["status", "--json"]);
+    assert_eq!(status["prompt_warnings"].as_array().map(Vec::len), Some(1), "{status}");
     assert_eq!(scene.env.sh("rm -r .ralph/runs/run-658eec67").run().code, Some(0));
-    assert!(
-        scene
-            .env
-            .ok(["status"])
-            .contains("prompt.md of iteration 1 is missing.")
-    );
+    assert!(reports(missing).1);
 }
 
 #[test]

@@ -63,31 +63,6 @@ fn isolated_work_that_changed_its_gate_lands_on_acceptance() {
     assert_eq!(scene.env.git(["for-each-ref", "refs/ralph", "refs/heads/ralph"]), "");
 }
 
-#[test]
-fn changed_evidence_counts_until_accepted() {
-    let weakens = write("package.json", "{\"scripts\": {\"test\": \"true\"}}\n");
-    let script = Script::new()
-        .turn([write("b.txt", "1"), weakens, say(DONE)])
-        .turn([write("c.txt", "1"), say(DONE)]);
-    let scene = in_git(
-        &script,
-        "[verify]\ncommands = [\"sh gate.sh\"]\n[git]\nisolate = \"off\"\n",
-    );
-    scene.env.write("gate.sh", "true || npm -s test\n");
-    scene
-        .env
-        .write("package.json", "{\"scripts\": {\"test\": \"false\"}}\n");
-    assert_eq!(scene.run(&["one", "--trust"]).code, Some(4));
-    let first = crate::json(&scene.env, &["task", "list", "--all", "--json"])[0]["id"].clone();
-    let second = scene.run(&["two"]);
-    assert_eq!(second.code, Some(4), "{second}");
-    assert!(second.stderr.contains("package.json (scripts)"), "{second}");
-    let accepted = scene.ralph(&["task", "done", first.as_str().unwrap()]).run();
-    assert_eq!(accepted.code, Some(0), "{accepted}");
-    let third = scene.run(&["three"]);
-    assert!(!third.stderr.contains("package.json (scripts)"), "{third}");
-}
-
 /// Makes every program that git's configuration can name leave a canary next to the project.
 const TRAPS: &str = r#"
 mkdir -p ../canaries ../hooks

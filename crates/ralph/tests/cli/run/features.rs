@@ -1,9 +1,8 @@
 //! Tests of `ralph run FEATURE`: the tasks of a feature, and the prompts of its agents.
 
-use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, if_prompt_contains, remember, say, write};
 
-use super::{DONE, Scene, diligent};
+use super::{DONE, Scene, check_end, diligent};
 use crate::json;
 
 const SPEC: &str = "\
@@ -81,7 +80,6 @@ fn about_the_task(prompt: &str) -> &str {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "what two agents are shown stands here")]
 fn feature_prompts() {
     let work = |name: &str| write(name, "work\n");
     let learning = "The stemmer drops umlauts: fold them before words are ranked.";
@@ -108,118 +106,37 @@ fn feature_prompts() {
     scene.env.write(".ralph.toml", gate);
     let alone = scene.ralph(&["task", "add", "Something else"]).run();
     assert_eq!(alone.code, Some(0));
-    let ran = scene.run(&["search", "--trust"]);
-    assert_snapshot!(ran.stdout, @"
-    The feature search is done. 1 other task is not done.
-    6 iterations: 6 tasks done
-    Notes stored by the agent: 1
-      mem-1737372000-9e56: The stemmer drops umlauts: fold them before words are ranked.
-    ");
-    assert_eq!(ran.code, Some(0), "{ran}");
-    assert_snapshot!(scene.env.ok(["feature", "list"]), @"
-    ID        STATUS  DONE  NAME
-    f-025cc1  done    6/6   search
-
-    Showing 1 feature
-    ");
-    assert_snapshot!(about_the_task(&scene.agent.prompt(1)), @"
-    **Cut texts into words** (t-9756ce)
-
-    Gates: run these before you report the task done; they must pass:
-
-    ```
-    test ! -e rank.txt || grep folded rank.txt
-    ```
-
-    ### Loop Status
-
-    - **Iteration**: 1
-    - **Attempt at this task**: 1 of 4, no previous failures
-    - **Success rate**: no iterations yet
-    - **Model**: agent's default (no models are configured, so the agent uses its default)
-
-    ## Feature Specification
-
-    The specification of the whole feature search; your task is one part of it:
-
-    ```markdown
-    # Search
-
-    Texts are found by the stems of their words.
-
-    ## Umlauts
-
-    `Häuser` is found by `haus`.
-    ```
-
-    ## Feature Plan
-
-    The plan of the feature search; other parts of it are other tasks. Open boxes may be done already; see `ralph feature show search`:
-
-    ```markdown
-    # Plan
-
-    Words first, then what is made of them.
-
-    - [ ] Cut texts into words
-    - [ ] Stem the words
-    - [ ] Count the words
-    - [ ] Build the index
-    - [ ] Rank what was found
-    - [ ] Write the command
-    ```
-    ");
-    assert_snapshot!(about_the_task(&scene.agent.prompt(5)), @"
-    **Rank what was found** (t-17fb29)
-
-    Completed prerequisites:
-
-    - **Build the index** (t-e7f664)
-
-    Gates: run these before you report the task done; they must pass:
-
-    ```
-    test ! -e rank.txt || grep folded rank.txt
-    ```
-
-    ### Loop Status
-
-    - **Iteration**: 5
-    - **Attempt at this task**: 1 of 4, no previous failures
-    - **Success rate**: 4/4, too few to tell
-    - **Model**: agent's default (no models are configured, so the agent uses its default)
-
-    ## Feature Specification
-
-    The specification of the whole feature search; your task is one part of it:
-
-    ```markdown
-    # Search
-
-    Texts are found by the stems of their words.
-
-    ## Umlauts
-
-    `Häuser` is found by `haus`.
-    ```
-
-    ## Feature Plan
-
-    The plan of the feature search; other parts of it are other tasks. Open boxes may be done already; see `ralph feature show search`:
-
-    ```markdown
-    # Plan
-
-    Words first, then what is made of them.
-
-    - [ ] Cut texts into words
-    - [ ] Stem the words
-    - [ ] Count the words
-    - [ ] Build the index
-    - [ ] Rank what was found
-    - [ ] Write the command
-    ```
-    ");
+    let [_, _, _, index, rank, _] = ids(&scene);
+    scene.run(&["search", "--trust"]).printed(&[
+        "The feature search is done. 1 other task is not done.\n",
+        "6 iterations: 6 tasks done\n",
+        "Notes stored by the agent: 1\n",
+        learning,
+    ]);
+    let prompts = [1, 5].map(|turn| scene.agent.prompt(turn));
+    let [first, fifth] = prompts.each_ref().map(|prompt| about_the_task(prompt));
+    let rank = format!("**Rank what was found** ({rank})");
+    for (prompt, texts) in [
+        (
+            first,
+            ["**Cut texts into words** (", "**Iteration**: 1\n", "no iterations yet"],
+        ),
+        (fifth, [rank.as_str(), "**Iteration**: 5\n", "**Success rate**: 4/4"]),
+    ] {
+        let missing: Vec<&str> = texts.into_iter().filter(|text| !prompt.contains(text)).collect();
+        assert_eq!(missing, [""; 0], "{prompt}");
+        assert!(
+            prompt.contains("\ntest ! -e rank.txt || grep folded rank.txt\n"),
+            "{prompt}"
+        );
+        let (_, feature) = prompt.split_once("## Feature Specification\n").unwrap();
+        let (spec, plan) = feature.split_once("## Feature Plan\n").unwrap();
+        assert!(spec.contains(&format!("```markdown\n{SPEC}```\n")), "{spec}");
+        assert!(plan.contains(&format!("```markdown\n{PLAN}```\n")), "{plan}");
+    }
+    let done_before = format!("Completed prerequisites:\n\n- **Build the index** ({index})\n");
+    assert!(fifth.contains(&done_before), "{fifth}");
+    assert!(!first.contains("Completed prerequisites"), "{first}");
     let rows = json(&scene.env, &["journal", "list", "--json"]);
     let feature = json(&scene.env, &["feature", "show", "search", "--json"])["id"].clone();
     assert!(
@@ -261,44 +178,38 @@ fn idle_feature_says_why() {
     let scene = scene(&diligent());
     let empty = scene.ralph(&["feature", "create", "empty"]).run();
     assert_eq!(empty.code, Some(0));
-    assert_snapshot!(scene.run(&["empty"]), @"
-    exit 3
-    --- stdout
-    The feature empty has no tasks.
-    --- stderr
-    Hint: Run `ralph task import --feature empty` to import its plan, or `ralph task add TEXT --feature empty` to add a task.
-    ");
+    check_end(
+        &scene.run(&["empty"]),
+        3,
+        &[
+            "The feature empty has no tasks",
+            "`ralph task import --feature empty`",
+            "`ralph task add TEXT --feature empty`",
+        ],
+    );
     let [cut, stem, count, index, rank, command] = ids(&scene);
     for task in [&cut, &count] {
         scene.env.ok(["task", "update", task, "--no-feature"]);
     }
-    assert_snapshot!(scene.run(&["search"]), @"
-    exit 4
-    --- stdout
-    The feature search waits for t-7e532f (Count the words), t-9756ce (Cut texts into words).
-    --- stderr
-    Hint: Run `ralph run` to work on the tasks that are ready.
-    ");
+    let waits = format!("waits for {count} (Count the words), {cut} (Cut texts into words)");
+    check_end(&scene.run(&["search"]), 4, &[&waits, "`ralph run`"]);
     for task in [&cut, &stem, &count, &index] {
         scene.env.ok(["task", "done", task]);
     }
     scene.env.ok(["task", "fail", &rank]);
-    assert_snapshot!(scene.run(&["search"]), @"
-    exit 4
-    --- stdout
-    1 task of the feature search failed, and nothing else in it is ready.
-    --- stderr
-    Hint: Run `ralph feature show search` to see its tasks, or `ralph task reset ID` to reopen one.
-    ");
+    let hints = ["`ralph feature show search`", "`ralph task reset ID`"];
+    check_end(
+        &scene.run(&["search"]),
+        4,
+        &["1 task of the feature search failed", hints[0], hints[1]],
+    );
     for task in [&rank, &command] {
         scene.env.ok(["task", "done", task]);
     }
-    assert_snapshot!(scene.run(&["search"]), @"
-    exit 3
-    --- stdout
-    All tasks of the feature search are done.
-    --- stderr
-    Hint: Run `ralph feature show search` to see its tasks, or `ralph task reset ID` to reopen one.
-    ");
+    check_end(
+        &scene.run(&["search"]),
+        3,
+        &["All tasks of the feature search are done", hints[0], hints[1]],
+    );
     assert_eq!(scene.agent.turns(), 0);
 }

@@ -28,16 +28,10 @@ fn stuck() -> Script {
         )])
 }
 
-/// A run at a terminal with a working agent.
-fn working(scene: &Scene) -> Terminal {
-    let terminal = Terminal::start(scene.invocation(&["Parse dates"]).unfixed(), COLUMNS);
-    until("half.txt", || scene.env.path("half.txt").exists());
-    terminal
-}
-
-/// The same run after the first Ctrl+C, when it asks.
+/// A run at a terminal after the first Ctrl+C, when it asks.
 fn asked(scene: &Scene) -> Terminal {
-    let mut terminal = working(scene);
+    let mut terminal = Terminal::start(scene.invocation(&["Parse dates"]).unfixed(), COLUMNS);
+    until("half.txt", || scene.env.path("half.txt").exists());
     terminal.types(CTRL_C);
     terminal.shows(QUESTION);
     terminal.shows("> ");
@@ -139,18 +133,6 @@ fn ctrl_c_during_guidance_keeps_finished_lines() {
 }
 
 #[test]
-fn ctrl_c_at_the_last_question_ends_the_run() {
-    let scene = Scene::new(&stuck());
-    let mut terminal = asked(&scene);
-    terminal.types("use the other parser\r\r");
-    terminal.shows(GO_ON);
-    terminal.types(CTRL_C);
-    let (code, shown) = terminal.end();
-    assert_eq!(code, Some(130), "{shown}");
-    assert!(task(&scene).0.contains("use the other parser"), "{shown}");
-}
-
-#[test]
 fn empty_guidance_leaves_the_task_unchanged() {
     let scene = Scene::new(&Script::new().turn([write("half.txt", "x"), hang()]).turn([say(DONE)]));
     let mut terminal = asked(&scene);
@@ -173,31 +155,6 @@ fn end_of_input_stops_without_guidance() {
     assert_eq!(code, Some(130), "{shown}");
     assert_eq!(scene.outcomes(), ["interrupted"]);
     assert_eq!(task(&scene).0, "");
-}
-
-#[test]
-fn ctrl_c_count_restarts_after_guidance() {
-    let stuck = || [write("half-{turn}.txt", "x"), hang()];
-    let script = Script::new().turn(stuck()).turn(stuck()).turn([say(DONE)]);
-    let scene = Scene::new(&script);
-    let mut terminal = Terminal::start(scene.invocation(&["Parse dates"]).unfixed(), COLUMNS);
-    for turn in 1..=2 {
-        until("the turn", || scene.env.path(&format!("half-{turn}.txt")).exists());
-        terminal.types(CTRL_C);
-        terminal.shows(QUESTION);
-        terminal.shows("> ");
-        terminal.types(&format!("word {turn}\r"));
-        terminal.shows("> ");
-        terminal.types("\r");
-        terminal.shows(GO_ON);
-        terminal.types("y\r");
-    }
-    let (code, shown) = terminal.end();
-    assert_eq!(code, Some(0), "{shown}");
-    assert_eq!(scene.outcomes(), ["interrupted", "interrupted", "done"]);
-    let prompt = scene.agent.prompt(3);
-    let said: Vec<&str> = prompt.lines().filter(|line| line.starts_with("word")).collect();
-    assert_eq!(said, ["word 1", "word 2"]);
 }
 
 #[test]
@@ -228,11 +185,17 @@ fn prompt_run_again_keeps_its_guidance() {
 }
 
 #[test]
-fn other_signals_do_not_ask() {
-    for signal in ["TERM", "HUP"] {
+fn other_signals_and_json_output_do_not_ask() {
+    let cases: [(&[&str], Option<&str>); 3] = [(&[], Some("TERM")), (&[], Some("HUP")), (&["--json"], None)];
+    for (flags, signal) in cases {
         let scene = Scene::new(&stuck());
-        let terminal = working(&scene);
-        terminal.signal(signal);
+        let arguments = [&["Parse dates"], flags].concat();
+        let mut terminal = Terminal::start(scene.invocation(&arguments).unfixed(), COLUMNS);
+        until("half.txt", || scene.env.path("half.txt").exists());
+        match signal {
+            Some(signal) => terminal.signal(signal),
+            None => terminal.types(CTRL_C),
+        }
         let (code, shown) = terminal.end();
         assert_eq!(code, Some(130), "{shown}");
         assert!(!shown.contains(QUESTION), "{shown}");
@@ -250,37 +213,6 @@ fn agent_processes_end_before_it_asks() {
     assert_eq!(children.stdout.trim(), "", "{children}");
     terminal.types(CTRL_C);
     assert_eq!(terminal.end().0, Some(130));
-}
-
-#[test]
-fn run_killed_while_asking_is_settled_by_the_next() {
-    let scene = Scene::new(&stuck());
-    let mut terminal = asked(&scene);
-    terminal.types("use the other parser\r");
-    terminal.shows("> ");
-    terminal.signal("KILL");
-    assert_eq!(terminal.end().0, None);
-    let next = scene.invocation(&["--limit", "1"]).unfixed();
-    let mut terminal = Terminal::start(next, COLUMNS);
-    terminal.shows("settling that iteration first");
-    terminal.shows("interrupted: Stopped on request.");
-    until("the next turn", || scene.agent.turns() == 2);
-    terminal.types(CTRL_C);
-    terminal.shows(QUESTION);
-    terminal.types(CTRL_D);
-    assert_eq!(terminal.end().0, Some(130));
-    assert_eq!(scene.outcomes(), ["interrupted", "interrupted"]);
-}
-
-#[test]
-fn json_output_does_not_ask() {
-    let scene = Scene::new(&stuck());
-    let mut terminal = Terminal::start(scene.invocation(&["Parse dates", "--json"]).unfixed(), COLUMNS);
-    until("half.txt", || scene.env.path("half.txt").exists());
-    terminal.types(CTRL_C);
-    let (code, shown) = terminal.end();
-    assert_eq!(code, Some(130), "{shown}");
-    assert!(!shown.contains(QUESTION), "{shown}");
 }
 
 #[test]

@@ -267,41 +267,33 @@ fn missing_checkout_is_recreated_from_its_branch() {
 }
 
 #[test]
-fn old_git_without_merge_base_option_merges() {
-    let meanwhile = "cd \"$PROJECT\" && echo theirs > theirs.txt && git add theirs.txt && git commit -qm theirs";
-    let scene = project(&Script::new().turn(done([write("a.txt", "x\n"), run(meanwhile)])));
-    // Git before 2.40 fails like this.
-    let old = "#!/bin/sh\nPATH=${PATH#*:}\nfor word; do case $word in --merge-base=*) \
-               echo refused >> \"$HOME/refused\"; exit 129;; esac; done\nexec git \"$@\"\n";
-    scene.env.write("../old/git", old);
-    assert_eq!(scene.env.sh("chmod +x ../old/git").run().code, Some(0));
-    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", scene.env.beside("old").display());
-    let project = scene.env.project();
-    let invocation = scene.invocation(&["one", "--trust"]);
-    let finished = invocation.env("PROJECT", &project).env("PATH", path).run();
-    assert_eq!(finished.code, Some(0), "{finished}");
-    assert_eq!(log(&scene), ["first", "theirs", "one"]);
-    let files = scene.env.git(["show", "--name-only", "--format=", "main"]);
-    assert_eq!(files, "a.txt\n");
-    assert!(scene.env.beside("home/refused").exists(), "no merge was asked for");
-}
-
-#[test]
 fn user_commits_during_a_run_are_kept() {
     let meanwhile = "cd \"$PROJECT\" && echo theirs > theirs.txt && git add theirs.txt && git commit -qm theirs";
-    let scene = project(&Script::new().turn(done([write("a.txt", "x\n"), run(meanwhile)])));
-    let project = scene.env.project();
-    let finished = scene.invocation(&["one", "--trust"]).env("PROJECT", &project).run();
-    assert_eq!(finished.code, Some(0), "{finished}");
-    assert_eq!(log(&scene), ["first", "theirs", "one"]);
-    assert_eq!(
-        (scene.env.read("a.txt"), scene.env.read("theirs.txt")),
-        ("x\n".into(), "theirs\n".into())
-    );
-    // The gate ran on the new tip.
-    let gates = finished.stderr.matches("gate passed").count();
-    assert_eq!(gates, 3, "{finished}");
-    assert_eq!(scene.env.git(["status", "--porcelain"]), "");
+    // Git before 2.40 has no `--merge-base` and fails like this.
+    let old = "#!/bin/sh\nPATH=${PATH#*:}\nfor word; do case $word in --merge-base=*) \
+               echo refused >> \"$HOME/refused\"; exit 129;; esac; done\nexec git \"$@\"\n";
+    for git in [None, Some(old)] {
+        let scene = project(&Script::new().turn(done([write("a.txt", "x\n"), run(meanwhile)])));
+        if let Some(git) = git {
+            scene.env.write("../first/git", git);
+            assert_eq!(scene.env.sh("chmod +x ../first/git").run().code, Some(0));
+        }
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", scene.env.beside("first").display());
+        let invocation = scene.invocation(&["one", "--trust"]);
+        let finished = invocation.env("PROJECT", scene.env.project()).env("PATH", path).run();
+        assert_eq!(finished.code, Some(0), "{finished}");
+        assert_eq!(scene.env.beside("home/refused").exists(), git.is_some());
+        assert_eq!(log(&scene), ["first", "theirs", "one"]);
+        assert_eq!(scene.env.git(["show", "--name-only", "--format=", "main"]), "a.txt\n");
+        assert_eq!(
+            (scene.env.read("a.txt"), scene.env.read("theirs.txt")),
+            ("x\n".into(), "theirs\n".into())
+        );
+        // The gate ran on the new tip.
+        let gates = finished.stderr.matches("gate passed").count();
+        assert_eq!(gates, 3, "{finished}");
+        assert_eq!(scene.env.git(["status", "--porcelain"]), "");
+    }
 }
 
 #[test]

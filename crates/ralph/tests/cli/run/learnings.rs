@@ -20,12 +20,25 @@ fn thorough() -> Script {
 
 #[test]
 fn run_end_reports_learnings() {
+    for (config, promoted) in [("", 3), ("[learning]\npromote = \"review\"\n", 0)] {
+        let scene = Scene::new(&thorough());
+        scene.env.write(".ralph.toml", config);
+        scene.env.ok(["task", "add", "Implement one"]);
+        let finished = scene.run(&[]);
+        let counts = format!("from the run: 4 extracted, 3 validated, 1 rejected, {promoted} promoted, 0 skipped");
+        assert_eq!(finished.stderr.matches(&counts).count(), 1, "{finished}");
+    }
     let scene = Scene::new(&thorough());
     scene.env.ok(["task", "add", "Implement one"]);
-    let finished = scene.run(&[]);
+    let finished = scene.run(&["--json"]);
     assert_eq!(finished.code, Some(0), "{finished}");
-    let line = "Learned from the run: 4 extracted, 3 validated, 1 rejected, 3 promoted, 0 skipped.";
-    assert_eq!(finished.stderr.matches(line).count(), 1, "{finished}");
+    let events = finished
+        .stdout
+        .lines()
+        .map(|line| -> serde_json::Value { serde_json::from_str(line).unwrap() });
+    let told: Vec<serde_json::Value> = events.filter(|event| event["event"] == "learned").collect();
+    let [told] = told.as_slice() else { panic!("{finished}") };
+    assert_eq!((&told["extracted"], &told["promoted"]), (&4.into(), &3.into()));
     let listed = json(&scene.env, &["learnings", "list", "--json", "--kind", "strategy"]);
     assert_eq!(listed[0]["content"]["description"], "Test-driven development approach");
     assert_eq!(listed[0]["status"], "promoted");
@@ -37,16 +50,6 @@ fn run_without_learnings_prints_nothing_about_them() {
     scene.env.ok(["task", "add", "Implement one"]);
     let finished = scene.run(&[]);
     assert!(!finished.stderr.contains("Learned from the run"), "{finished}");
-    let scene = Scene::new(&thorough());
-    scene.env.ok(["task", "add", "Implement one"]);
-    let finished = scene.run(&["--json"]);
-    let events = finished
-        .stdout
-        .lines()
-        .map(|line| -> serde_json::Value { serde_json::from_str(line).unwrap() });
-    let told: Vec<serde_json::Value> = events.filter(|event| event["event"] == "learned").collect();
-    let [told] = told.as_slice() else { panic!("{finished}") };
-    assert_eq!((&told["extracted"], &told["promoted"]), (&4.into(), &3.into()));
 }
 
 #[test]
@@ -281,16 +284,6 @@ fn paraphrases_are_one_learning_across_files() {
     let told = learnings_from_different_files(&scene);
     let [told] = told.as_slice() else { panic!("{told:#?}") };
     assert_eq!(told["content"]["description"], known);
-}
-
-#[test]
-fn learnings_need_review_if_configured() {
-    let scene = Scene::new(&thorough());
-    scene.env.write(".ralph.toml", "[learning]\npromote = \"review\"\n");
-    scene.env.ok(["task", "add", "Implement one"]);
-    let finished = scene.run(&[]);
-    let line = "Learned from the run: 4 extracted, 3 validated, 1 rejected, 0 promoted, 0 skipped.";
-    assert!(finished.stderr.contains(line), "{finished}");
 }
 
 /// A run that was killed before its learnings were extracted.

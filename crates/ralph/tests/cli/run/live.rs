@@ -9,6 +9,8 @@ use super::{DONE, GATE, Scene, normal};
 
 const CTRL_C: &str = "\u{3}";
 const CTRL_Z: &str = "\u{1a}";
+/// A shell that runs a command, and continues it in the foreground after Ctrl+Z and a line.
+const SUSPENDABLE: &str = "set -m; $RUN; echo SHELL; read _; fg; exit $?";
 const HINTS: &str = "q stop after this iteration · g guidance · p prompt · Ctrl+C stop";
 
 /// Makes the agent wait for this file next to the project.
@@ -64,12 +66,32 @@ fn working(scene: &Scene, arguments: &[&str]) -> Terminal {
     terminal
 }
 
+/// A shell script that starts a run at a terminal; `$RUN` is the command.
+fn in_shell(scene: &Scene, script: &str) -> Terminal {
+    let shell = scene
+        .env
+        .sh(&script.replace("$RUN", r#""$RALPH" run --agent "$AGENT" "Mend the parser""#))
+        .env("AGENT", scene.agent.command())
+        .env("TZ", "UTC")
+        .env("RALPH_VERIFY_COMMANDS", GATE);
+    at_terminal(shell, 80, 24)
+}
+
 /// Waits until the run asks for guidance.
 #[track_caller]
 fn asks(terminal: &Terminal) -> Screen {
     terminal.is("the question", |screen| {
         screen.shown().last().is_some_and(|row| row == ">")
     })
+}
+
+/// Gives guidance when asked, and answers whether to continue with the task.
+#[track_caller]
+fn guides(terminal: &mut Terminal, answer: &str) {
+    asks(terminal);
+    terminal.types("use the other parser\r\r");
+    terminal.shows("Continue with the task?");
+    terminal.types(answer);
 }
 
 #[track_caller]
@@ -308,21 +330,10 @@ fn early_signal_restores_the_terminal() {
 fn g_asks_at_a_non_controlling_terminal() {
     let scene = Scene::new(&patient());
     go(&scene, 2);
-    let agent = scene.agent.command();
-    let script = r#"setsid --wait "$RALPH" run --agent "$AGENT" "Mend the parser""#;
-    let shell = scene
-        .env
-        .sh(script)
-        .env("AGENT", agent)
-        .env("TZ", "UTC")
-        .env("RALPH_VERIFY_COMMANDS", GATE);
-    let mut terminal = at_terminal(shell, 80, 24);
+    let mut terminal = in_shell(&scene, "setsid --wait $RUN");
     terminal.has_row("now    I read the parser.");
     terminal.types("g");
-    asks(&terminal);
-    terminal.types("use the other parser\r\r");
-    terminal.shows("Continue with the task?");
-    terminal.types("y\r");
+    guides(&mut terminal, "y\r");
     assert_left(&terminal.finish(), Some(0));
     assert!(scene.agent.prompt(2).contains("use the other parser"));
 }
@@ -340,9 +351,7 @@ fn g_asks_for_guidance_and_the_view_returns() {
         "{:?}",
         screen.shown()
     );
-    terminal.types("use the other parser\r\r");
-    terminal.shows("Continue with the task?");
-    terminal.types("y\r");
+    guides(&mut terminal, "y\r");
     let left = terminal.finish();
     assert_left(&left, Some(0));
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
@@ -380,15 +389,7 @@ fn ctrl_backslash_ends_all_agent_processes() {
 #[test]
 fn ctrl_z_suspends_and_fg_restores_the_view() {
     let scene = Scene::new(&patient());
-    let agent = scene.agent.command();
-    let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser"; echo SHELL; read _; fg; exit $?"#;
-    let shell = scene
-        .env
-        .sh(script)
-        .env("AGENT", agent)
-        .env("TZ", "UTC")
-        .env("RALPH_VERIFY_COMMANDS", GATE);
-    let mut terminal = at_terminal(shell, 80, 24);
+    let mut terminal = in_shell(&scene, SUSPENDABLE);
     terminal.has_row("now    I read the parser.");
     terminal.types(CTRL_Z);
     let screen = terminal.has_row("SHELL");
@@ -410,25 +411,14 @@ fn ctrl_z_suspends_and_fg_restores_the_view() {
 #[test]
 fn ctrl_z_during_a_question_and_fg_restores_the_prompt() {
     let scene = Scene::new(&patient());
-    let agent = scene.agent.command();
-    let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser"; echo SHELL; read _; fg; exit $?"#;
-    let shell = scene
-        .env
-        .sh(script)
-        .env("AGENT", agent)
-        .env("TZ", "UTC")
-        .env("RALPH_VERIFY_COMMANDS", GATE);
-    let mut terminal = at_terminal(shell, 80, 24);
+    let mut terminal = in_shell(&scene, SUSPENDABLE);
     terminal.has_row("now    I read the parser.");
     terminal.types("g");
     asks(&terminal);
     terminal.types(CTRL_Z);
     terminal.has_row("SHELL");
     terminal.types("\r");
-    asks(&terminal);
-    terminal.types("use the other parser\r\r");
-    terminal.shows("Continue with the task?");
-    terminal.types("n\r");
+    guides(&mut terminal, "n\r");
     assert_left(&terminal.finish(), Some(130));
     assert_eq!(scene.outcomes(), ["interrupted"]);
 }
@@ -448,15 +438,7 @@ fn ctrl_z_without_a_shell_changes_nothing() {
 fn background_run_draws_nothing_and_continues() {
     let scene = Scene::new(&patient());
     go(&scene, 1);
-    let agent = scene.agent.command();
-    let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser" & wait $!; exit $?"#;
-    let shell = scene
-        .env
-        .sh(script)
-        .env("AGENT", agent)
-        .env("TZ", "UTC")
-        .env("RALPH_VERIFY_COMMANDS", GATE);
-    let left = at_terminal(shell, 80, 24).finish();
+    let left = in_shell(&scene, "set -m; $RUN & wait $!; exit $?").finish();
     assert_left(&left, Some(0));
     assert!(!left.bytes.contains('\u{1b}'), "{:?}", left.bytes);
 }

@@ -65,6 +65,21 @@ fn task_prompt(scene: &Scene, turn: usize) -> String {
     format!("{before}(t-{after}").replace(&format!("t-{id}"), "TASK")
 }
 
+/// Checks the headings in the task part of a turn's prompt, and that it contains these texts in this order.
+#[track_caller]
+fn assert_task_parts(scene: &Scene, turn: usize, headings: &[&str], texts: &[&str]) {
+    let prompt = task_prompt(scene, turn);
+    let found: Vec<&str> = prompt.lines().filter(|line| line.starts_with("### ")).collect();
+    assert_eq!(found, headings, "{prompt}");
+    let mut rest = prompt.as_str();
+    for text in texts {
+        let Some((_, after)) = rest.split_once(text) else {
+            panic!("{text:?} is missing or out of order in\n{prompt}");
+        };
+        rest = after;
+    }
+}
+
 /// Compares the task part of a turn's prompt with its snapshot.
 #[track_caller]
 fn assert_task_prompt(scene: &Scene, turn: usize, name: &str) {
@@ -113,10 +128,30 @@ fn failure_reports_reach_only_attempts_at_the_same_task() {
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(scene.outcomes(), ["failed", "retried", "done", "done"], "{finished}");
     assert_eq!(models(&scene), ["haiku", "sonnet", "opus", "haiku"]);
-    assert_task_prompt(&scene, 1, "twice_turn_1");
-    assert_task_prompt(&scene, 2, "twice_turn_2");
+    let first_attempt = "\n- **Attempt at this task**: 1 of 4, no previous failures\n";
+    for (turn, task, rate) in [
+        (1, "Count the days of a month", "no iterations yet"),
+        (4, "Paint the door", "1/3, too few to tell"),
+    ] {
+        let task = format!("**{task}** (TASK)\n\nIt is a subtask of **plan.md** (t-");
+        let rate = format!("- **Success rate**: {rate}\n- **Model**: haiku (escalate: no failure yet; ");
+        assert_task_parts(&scene, turn, &["### Loop Status"], &[&task, first_attempt, &rate]);
+    }
+    assert_task_parts(
+        &scene,
+        2,
+        &["### Previous Attempts", "### Loop Status"],
+        &[
+            "#### Attempt 1 (haiku, failed)\n",
+            "Looked for a calendar library in the registry.\n",
+            "There is no network, the registry cannot be reached.\n",
+            "dependency_error\n- **Files**: Cargo.toml\n- **Files changed**: notes.txt\n",
+            "- **Suggested after attempt 1**: (by agent) Write the rule of leap years by hand.\n",
+            "- **Attempt at this task**: 2 of 4, 1 previous failure\n",
+            "sonnet (escalate: 1 failure)",
+        ],
+    );
     assert_task_prompt(&scene, 3, "twice_turn_3");
-    assert_task_prompt(&scene, 4, "twice_next_task");
     let next = scene.agent.prompt(4);
     for of_a_report in [
         "calendar library",
@@ -290,8 +325,13 @@ fn learnings_of_done_iterations_reach_similar_tasks() {
     // The fourth turn is the task similar to the first; the third is the second attempt at the second task.
     assert_eq!(holders(PARSER), [4]);
     assert_eq!(holders(KILN), [3]);
-    assert_task_prompt(&scene, 3, "own_learning");
-    assert_task_prompt(&scene, 4, "similar_task");
+    let learnings = "### Learnings from Previous Iterations";
+    let own = format!("\n- **[pitfall]** (by agent) {KILN}\n");
+    let reason = "The agent reported that the task cannot be done: it cracked\n- **Files**: b.txt\n";
+    let headings = ["### Previous Attempts", learnings, "### Loop Status"];
+    assert_task_parts(&scene, 3, &headings, &[reason, &own]);
+    let similar = format!("\n- **[testing_strategy]** (by agent) {PARSER}\n");
+    assert_task_parts(&scene, 4, &headings[1..], &[&similar]);
 }
 
 #[test]

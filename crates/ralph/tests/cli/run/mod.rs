@@ -49,7 +49,7 @@ use crate::env;
 const GATE: &str = "[\"true\"]";
 
 /// The output of an agent that did its task.
-const DONE: &str = "<task-done>{task}</task-done>";
+pub(crate) const DONE: &str = "<task-done>{task}</task-done>";
 
 /// A project and an agent.
 struct Scene {
@@ -117,6 +117,17 @@ impl Scene {
             .map(|row| row["outcome"].as_str().unwrap_or_default().to_owned())
             .collect()
     }
+}
+
+/// Like [`Finished::printed`], for a run that printed its summary and ended with another exit code than 0.
+#[track_caller]
+fn check_end(finished: &Finished, code: i32, texts: &[&str]) {
+    assert_eq!(finished.code, Some(code), "{finished}");
+    let as_success = Finished {
+        code: Some(0),
+        ..finished.clone()
+    };
+    as_success.printed(texts);
 }
 
 /// An agent that writes a file and is done, turn after turn.

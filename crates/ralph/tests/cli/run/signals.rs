@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, hang, raw, run, say, write};
+use ralph_testkit::scripted::{Script, hang, say, write};
 use ralph_testkit::{Finished, Invocation};
 
-use super::{DONE, Scene, diligent, normal};
+use super::{DONE, Scene, check_end, diligent, normal};
 
 /// How long to wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -89,23 +88,15 @@ fn signal_stops_agent_and_run_in_order() {
         let going = Going::start(&scene, "run", scene.invocation(&["one"]));
         until("half.txt", || scene.env.path("half.txt").exists());
         going.signal(signal);
-        let finished = going.end();
-        insta::allow_duplicates!(assert_snapshot!(finished, @"
-        exit 130
-        --- stdout
-        Stopped on request.
-        1 iteration: no task done
-        --- stderr
-        Task t-025cc1: one
-        Agent: scripted-agent (from --agent).
-        No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
-        11:20:00 run-658eec67 started.
-        11:20:00 gate passed: true
-        11:20:00 [t-025cc1] iteration 1: one
-        11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
-        11:20:00 [t-025cc1] interrupted: Stopped on request. (1 file changed)
-        Hint: Run `ralph run t-025cc1 --agent [agent]` to continue.
-        "));
+        check_end(
+            &going.end(),
+            130,
+            &[
+                "Stopped on request.\n1 iteration: no task done\n",
+                "interrupted: Stopped on request. (1 file changed)\n",
+                "Hint: Run `ralph run t-025cc1 --agent [agent]` to continue.\n",
+            ],
+        );
         assert_eq!(scene.outcomes(), ["interrupted"]);
         assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
         let again = scene.run(&[]);
@@ -194,25 +185,16 @@ fn stopped_gate_does_not_judge_the_work() {
     let going = Going::start(&scene, "run", scene.invocation(&["one", "--trust"]));
     until("at-the-gate", || scene.env.path("at-the-gate").exists());
     going.signal("INT");
-    assert_snapshot!(going.end(), @"
-    exit 130
-    --- stdout
-    Stopped on request.
-    1 iteration: no task done
-    --- stderr
-    Confirmed what this project may do on your machine:
-      verify.commands = test ! -e work.txt || { : > at-the-gate; sleep 32005; }
-    Task t-025cc1: one
-    Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
-    11:20:00 run-658eec67 started.
-    11:20:00 gate passed: test ! -e work.txt || { : > at-the-gate; sleep 32005; }
-    11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
-    11:20:00 [t-025cc1] gate was stopped: test ! -e work.txt || { : > at-the-gate; sleep 32005; }
-    11:20:00 [t-025cc1] interrupted: Stopped on request. (1 file changed)
-    Hint: Run `ralph run t-025cc1 --agent [agent]` to continue.
-    ");
+    let gate = "gate was stopped: test ! -e work.txt";
+    check_end(
+        &going.end(),
+        130,
+        &[
+            "Stopped on request.\n1 iteration: no task done\n",
+            gate,
+            "interrupted: Stopped on request",
+        ],
+    );
     assert_eq!(scene.outcomes(), ["interrupted"]);
     assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
     assert_gone(&scene, "sleep 32005");
@@ -285,40 +267,6 @@ fn second_signal_ends_a_stuck_file_scan() {
 }
 
 #[test]
-fn usage_limit_wait_can_be_stopped() {
-    let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1737390000,"rateLimitType":"five_hour"}}"#;
-    let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your session limit"}"#;
-    let scene = Scene::new(
-        &Script::new()
-            .speaking_claude()
-            .turn([run("true"), raw(limit), raw(result)]),
-    );
-    scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"claude\"\n");
-    let going = Going::start(&scene, "run", scene.invocation(&["one"]));
-    going.says("Resuming in");
-    going.signal("INT");
-    assert_snapshot!(going.end(), @"
-    exit 130
-    --- stdout
-    Stopped on request.
-    1 iteration: no task done
-    --- stderr
-    Task t-025cc1: one
-    Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
-    Verifier: claude, read-only.
-    11:20:00 run-658eec67 started.
-    11:20:00 gate passed: true
-    11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
-    11:20:00 [t-025cc1]   Bash true
-    11:20:00 [t-025cc1] interrupted: The usage limit is reached: You've hit your session limit.
-    11:20:00 Resuming in 5 h, at 16:20: usage limit of claude. Ctrl+C stops.
-    Hint: Run `ralph run t-025cc1 --agent [agent]` to continue.
-    ");
-    assert_eq!(scene.outcomes(), ["interrupted"]);
-}
-
-#[test]
 fn fault_11_killed_run_is_cleaned_up_by_the_next() {
     let scene = Scene::new(&diligent());
     let agent = stubborn(&scene, [32_007, 32_008]);
@@ -326,25 +274,15 @@ fn fault_11_killed_run_is_cleaned_up_by_the_next() {
     until("started", || scene.env.path("started").exists());
     going.signal("KILL");
     assert_eq!(going.end().code, None);
-    let again = scene.run(&[]);
-    assert_snapshot!(again, @"
-    exit 0
-    --- stdout
-    Everything is done.
-    2 iterations: 1 task done
-    --- stderr
-    Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
-    11:20:00 run-1c9756ce started.
-    11:20:00 run-658eec67 was killed during iteration 1; settling that iteration first.
-    11:20:00 Stopped 3 leftover processes from that run.
-    11:20:00 [t-025cc1] interrupted: ralph was killed while the agent was working. (1 file changed)
-    11:20:00 [t-025cc1] gate passed: true
-    11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry from memory
-    11:20:00 [t-025cc1] gate passed: true
-    11:20:00 [t-025cc1] done (1 file changed)
-    ");
+    scene.run(&[]).printed(&[
+        "2 iterations: 1 task done\n",
+        "run-658eec67 was killed during iteration 1",
+        "Stopped 3 leftover processes from that run",
+        "interrupted: ralph was killed while the agent was working",
+        "iteration 1: one",
+        "with 1 entry from memory",
+        "done (1 file changed)",
+    ]);
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
     assert_gone(&scene, "sleep 32007");
     assert_gone(&scene, "sleep 32008");
@@ -396,20 +334,14 @@ fn run_killed_at_a_gate_repeats_only_the_gate() {
     assert_eq!(going.end().code, None);
     scene.env.write("go-on", "");
     let again = scene.run(&[]);
-    assert_snapshot!(again, @"
-    exit 0
-    --- stdout
-    Everything is done.
-    1 iteration: 1 task done
-    --- stderr
-    Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
-    11:20:00 run-1c9756ce started.
-    11:20:00 run-658eec67 was killed during iteration 1; settling that iteration first.
-    11:20:00 Stopped 2 leftover processes from that run.
-    11:20:00 gate passed: test ! -e work.txt || test -e go-on || { : > at-the-gate; sleep 32009; }
-    11:20:00 [t-025cc1] done (3 files changed)
-    ");
+    again.printed(&[
+        "1 iteration: 1 task done\n",
+        "run-658eec67 was killed during iteration 1",
+        "Stopped 2 leftover processes from that run",
+        "gate passed: test ! -e work.txt",
+        "done (3 files changed)",
+    ]);
+    assert_eq!(again.stderr.matches("gate passed").count(), 1, "{again}");
     assert_eq!(scene.outcomes(), ["done"]);
     assert_eq!(scene.agent.turns(), 1);
     assert_gone(&scene, "sleep 32009");
