@@ -167,12 +167,49 @@ fn configure() {
     check("docs/configure.md", &project());
 }
 
-#[test]
-fn all_guides_are_checked() {
+/// The guides, sorted.
+fn guides() -> Vec<String> {
     let names = std::fs::read_dir(root().join("docs")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut guides: Vec<String> = names.filter(|name| !REFERENCE.contains(&name.as_str())).collect();
     guides.sort();
+    guides
+}
+
+/// A key is named as `[section] key`.
+#[test]
+fn every_key_that_a_guide_names_exists() {
+    let reference = std::fs::read_to_string(root().join("docs/config.md")).unwrap();
+    let has = |section: &str, key: &str| {
+        let part = reference
+            .split(&format!("\n## `[{section}]`\n"))
+            .nth(1)
+            .unwrap_or_default();
+        let part = part.split("\n## ").next().unwrap_or_default();
+        part.contains(&format!("\n| `{key}` |"))
+    };
+    let mut unknown = Vec::new();
+    for page in guides()
+        .iter()
+        .map(|name| format!("docs/{name}"))
+        .chain(["README.md".to_owned()])
+    {
+        let text = std::fs::read_to_string(root().join(&page)).unwrap();
+        for named in text.split("`[").skip(1).filter_map(|rest| rest.split('`').next()) {
+            let Some((section, key)) = named.split_once("] ") else {
+                continue;
+            };
+            let key = key.split(' ').next().unwrap_or_default();
+            if !has(section, key) {
+                unknown.push(format!("{page}: {named}"));
+            }
+        }
+    }
+    assert_eq!(unknown, Vec::<String>::new());
+}
+
+#[test]
+fn all_guides_are_checked() {
     let checked = [
         "bash-loop.md",
         "configure.md",
@@ -180,5 +217,5 @@ fn all_guides_are_checked() {
         "memory.md",
         "ralph-orchestrator.md",
     ];
-    assert_eq!(guides, checked);
+    assert_eq!(guides(), checked);
 }
